@@ -1,0 +1,46 @@
+"""The errors of the service, drawn once; the edges translate them.
+
+    TracejuryError
+    ├── ConfigError                 the configuration cannot be used
+    ├── RequestError                the request can never succeed
+    │   ├── MalformedRequest        it cannot be parsed
+    │   ├── UnsupportedMediaType    its content type or encoding is not spoken here
+    │   ├── TooLarge                it is over a limit
+    │   ├── NotFound                what it names does not exist
+    │   └── SqlRefused              its SQL is not allowed, or does not run
+    └── Unavailable                 try again soon
+"""
+
+from tracejury.errors import TracejuryError
+
+
+class ConfigError(TracejuryError):
+    """The configuration cannot be used."""
+
+
+class RequestError(TracejuryError):
+    """The request can never succeed as it is."""
+
+
+class MalformedRequest(RequestError):
+    """The request cannot be parsed."""
+
+
+class UnsupportedMediaType(RequestError):
+    """The content type or content encoding is not spoken here."""
+
+
+class TooLarge(RequestError):
+    """The request is over a limit."""
+
+
+class NotFound(RequestError):
+    """What the request names does not exist."""
+
+
+class SqlRefused(RequestError):
+    """The SQL is not allowed, or does not run."""
+
+
+class Unavailable(TracejuryError):
+    """The service cannot take this now; the same request will succeed later."""

@@ -1,0 +1,1 @@
+"""Decisions become jobs, jobs become outcomes."""

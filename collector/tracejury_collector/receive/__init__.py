@@ -1,0 +1,1 @@
+"""From bytes on a socket to an answer after the commit."""

@@ -1,0 +1,1 @@
+"""Tracejury: a jury for agent traces."""
