@@ -49,40 +49,49 @@ class _Section(BaseModel):
 class Listen(_Section):
     """Where the service listens; port 0 takes a free one."""
 
-    grpc: Address = Field("127.0.0.1:4317", description="OTLP/gRPC address")
-    otlp_http: Address = Field("127.0.0.1:4318", description="OTLP/HTTP address")
-    api: Address = Field("127.0.0.1:4319", description="address of the API and the web page")
+    grpc: Address = Field(default="127.0.0.1:4317", description="OTLP/gRPC address")
+    otlp_http: Address = Field(default="127.0.0.1:4318", description="OTLP/HTTP address")
+    api: Address = Field(
+        default="127.0.0.1:4319", description="address of the API and the web page"
+    )
 
 
 class Limits(_Section):
     """What one request, and all requests together, may ask of the service."""
 
     request_bytes: Bytes = Field(
-        64 << 20, description="largest request body as sent, in bytes", validate_default=True
+        default=64 << 20, description="largest request body as sent, in bytes"
     )
     decompressed_bytes: Bytes = Field(
-        64 << 20, description="largest request body after decompression, in bytes"
+        default=64 << 20, description="largest request body after decompression, in bytes"
     )
     spans_per_request: int = Field(
-        50_000, gt=0, description="most spans or log records in one request"
+        default=50_000, gt=0, description="most spans or log records in one request"
     )
     attributes_per_span: int = Field(
-        1_000, gt=0, description="attributes kept per span; the rest are counted as dropped"
+        default=1_000, gt=0, description="attributes kept per span; the rest are counted as dropped"
     )
     events_per_span: int = Field(
-        1_000, gt=0, description="events, and links, kept per span; the rest are counted as dropped"
+        default=1_000,
+        gt=0,
+        description="events, and links, kept per span; the rest are counted as dropped",
     )
     nesting_depth: int = Field(
-        32, gt=0, le=64, description="deepest nesting of an attribute value; deeper is rejected"
+        default=32,
+        gt=0,
+        le=64,
+        description="deepest nesting of an attribute value; deeper is rejected",
     )
     in_flight_bytes: Bytes = Field(
-        128 << 20, description="request bytes held at one time before new ones wait"
+        default=128 << 20, description="request bytes held at one time before new ones wait"
     )
     wait: Seconds = Field(
-        2.0, description="how long a request waits for room before it is refused, in seconds"
+        default=2.0,
+        description="how long a request waits for room before it is refused, in seconds",
     )
     commit: Seconds = Field(
-        8.0, description="how long a request waits for its commit before it is refused, in seconds"
+        default=8.0,
+        description="how long a request waits for its commit before it is refused, in seconds",
     )
 
 
@@ -90,33 +99,36 @@ class CompletionSettings(_Section):
     """When a trace counts as finished."""
 
     after_root: Seconds = Field(
-        3.0, description="quiet time after the root ended, in seconds"
+        default=3.0, description="quiet time after the root ended, in seconds"
     )
-    idle: Seconds = Field(120.0, description="quiet time without an ended root, in seconds")
-    max_age: Seconds = Field(3600.0, description="time since the first span, in seconds")
-    tick: Seconds = Field(0.25, description="how often finished traces are looked for, in seconds")
+    idle: Seconds = Field(default=120.0, description="quiet time without an ended root, in seconds")
+    max_age: Seconds = Field(default=3600.0, description="time since the first span, in seconds")
+    tick: Seconds = Field(
+        default=0.25, description="how often finished traces are looked for, in seconds"
+    )
 
 
 class StorageSettings(_Section):
     """How the database is kept."""
 
-    memory: Bytes = Field(256 << 20, description="DuckDB's memory limit, in bytes")
-    threads: int = Field(2, gt=0, description="DuckDB's threads")
+    memory: Bytes = Field(default=256 << 20, description="DuckDB's memory limit, in bytes")
+    threads: int = Field(default=2, gt=0, description="DuckDB's threads")
     checkpoint_wal: Bytes = Field(
-        256 << 20, description="size of the write-ahead log that starts a checkpoint, in bytes"
+        default=256 << 20,
+        description="size of the write-ahead log that starts a checkpoint, in bytes",
     )
     address_space: Bytes = Field(
-        8 << 30, description="address-space limit of the store process, in bytes"
+        default=8 << 30, description="address-space limit of the store process, in bytes"
     )
 
 
 class JurySettings(_Section):
     """The processes that run evaluators."""
 
-    workers: int = Field(1, gt=0, le=64, description="number of jury processes")
-    timeout: Seconds = Field(30.0, description="longest run of one evaluator, in seconds")
+    workers: int = Field(default=1, gt=0, le=64, description="number of jury processes")
+    timeout: Seconds = Field(default=30.0, description="longest run of one evaluator, in seconds")
     memory: Bytes = Field(
-        2 << 30, description="address-space limit of a jury process, in bytes"
+        default=2 << 30, description="address-space limit of a jury process, in bytes"
     )
 
 
@@ -130,13 +142,15 @@ class EvaluatorSpec(_Section):
 class SampleSpec(_Section):
     """Which share of the traces a rule judges."""
 
-    rate: float = Field(1.0, ge=0, le=1, description="share of the traces, chosen by hash")
+    rate: float = Field(default=1.0, ge=0, le=1, description="share of the traces, chosen by hash")
 
 
 class RuleSpec(_Section):
     """Which evaluators judge which finished traces."""
 
-    where: str = Field("true", description="a DuckDB expression over the columns of `traces`")
+    where: str = Field(
+        default="true", description="a DuckDB expression over the columns of `traces`"
+    )
     sample: SampleSpec = SampleSpec()
     evaluators: list[str] = Field(min_length=1)
     target: Literal["trace"] = "trace"
@@ -154,9 +168,9 @@ DEFAULT_RULES = {"default": RuleSpec(evaluators=list(DEFAULT_EVALUATORS))}
 class Config(_Section):
     """Everything a user can set."""
 
-    storage: str = Field("tracejury.duckdb", description="path of the database file")
+    storage: str = Field(default="tracejury.duckdb", description="path of the database file")
     listen: Listen = Listen()
-    receivers: int = Field(1, gt=0, le=16, description="number of receiver processes")
+    receivers: int = Field(default=1, gt=0, le=16, description="number of receiver processes")
     limits: Limits = Limits()
     completion: CompletionSettings = CompletionSettings()
     database: StorageSettings = StorageSettings()
@@ -244,7 +258,9 @@ def _substitute(value: Any, environ: Mapping[str, str], where: str) -> Any:
 def _explain(item: Any) -> str:
     path = ".".join(str(part) for part in item["loc"])
     if item["type"] == "extra_forbidden":
-        return f"{path}: unknown setting{_nearest(str(item['loc'][-1]), _keys_at(item['loc'][:-1]))}"
+        return (
+            f"{path}: unknown setting{_nearest(str(item['loc'][-1]), _keys_at(item['loc'][:-1]))}"
+        )
     return f"{path}: {item['msg']} (got {item['input']!r})"
 
 

@@ -1,0 +1,27 @@
+PYTHON ?= .venv/bin/python
+BIN := $(dir $(PYTHON))
+
+.PHONY: install check test docs bench format
+
+install:
+	python3 -m venv .venv
+	.venv/bin/pip install -e '.[test]'
+
+check:
+	$(BIN)ruff format --check .
+	$(BIN)ruff check .
+	$(BIN)mypy
+	$(BIN)lint-imports
+
+test:
+	$(PYTHON) -m pytest
+
+docs:
+	$(PYTHON) -m pytest tests/docs
+
+bench:
+	$(PYTHON) bench/run.py
+
+format:
+	$(BIN)ruff format .
+	$(BIN)ruff check --fix .

@@ -1,0 +1,205 @@
+"""The wiring of the service: the only place where its parts are built.
+
+`serve` is the supervisor; `main` is what each of its children runs: the store, a receiver,
+or a jury process. A child reads its settings from its standard input and ends when that closes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import resource
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import orjson
+
+from tracejury_collector.config import Config, load_config
+from tracejury_collector.errors import ConfigError
+from tracejury_collector.supervisor import (
+    CANNOT_START,
+    STATUS_FD_VARIABLE,
+    ChildSpec,
+    Supervisor,
+)
+
+log = logging.getLogger("tracejury.service")
+
+BACKLOG = 1024
+STORE_DRAIN_S = 4.0
+RECEIVER_DRAIN_S = 4.0
+JURY_DRAIN_S = 1.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildSettings:
+    """What every child is told."""
+
+    config: str
+    store_socket: str
+    grpc_address: str
+    otlp_http_fd: int
+    api_fd: int
+    api_address: str
+
+
+def serve(config_path: str | None) -> int:
+    """Run the service until it is told to stop; return its exit code."""
+    _log_to_stderr("supervisor")
+    try:
+        config = load_config(Path(config_path) if config_path else None)
+        with _runtime(config) as settings:
+            return Supervisor(_children(config, settings), _announce(settings)).run()
+    except ConfigError as error:
+        print(f"tracejury: {error}", file=sys.stderr)  # noqa: T201
+        return CANNOT_START
+
+
+@contextlib.contextmanager
+def _runtime(config: Config) -> Iterator[ChildSettings]:
+    """Hold the listening sockets and the directory of the store's socket."""
+    directory = tempfile.mkdtemp(prefix="tracejury-")
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, directory, ignore_errors=True)
+        grpc = stack.enter_context(_bind("listen.grpc", config.listen.grpc, reserve=True))
+        http = stack.enter_context(_bind("listen.otlp_http", config.listen.otlp_http))
+        api = stack.enter_context(_bind("listen.api", config.listen.api))
+        yield ChildSettings(
+            config=config.model_dump_json(),
+            store_socket=str(Path(directory) / "store.sock"),
+            grpc_address=_address(grpc),
+            otlp_http_fd=http.fileno(),
+            api_fd=api.fileno(),
+            api_address=_address(api),
+        )
+
+
+def _bind(setting: str, address: str, *, reserve: bool = False) -> socket.socket:
+    """Return a bound socket: listening, or only holding the port for others (`reserve`).
+
+    Raises: ConfigError naming the setting if the address cannot be had.
+    """
+    host, _, port = address.rpartition(":")
+    host = host.strip("[]")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if reserve:
+            _refuse_if_served(family, host, int(port))
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        bound.bind((host, int(port)))
+        if not reserve:
+            bound.listen(BACKLOG)
+    except (OSError, OverflowError) as error:
+        bound.close()
+        raise ConfigError(
+            f"{setting}: cannot listen on {address!r}: {error}; "
+            "stop what uses it, or choose another address (port 0 takes a free one)"
+        ) from error
+    return bound
+
+
+def _refuse_if_served(family: int, host: str, port: int) -> None:
+    """Raise OSError if another process already listens there with a shared port."""
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((host, port))
+
+
+def _address(bound: socket.socket) -> str:
+    host, port = bound.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _children(config: Config, settings: ChildSettings) -> list[ChildSpec]:
+    line = orjson.dumps(asdict(settings))
+
+    def child(role: str, number: int, stage: int, drain_s: float, *fds: int) -> ChildSpec:
+        name = f"{role}-{number}" if number else role
+        argv = (sys.executable, "-m", "tracejury_collector.service", role, name)
+        return ChildSpec(
+            name=name, argv=argv, settings=line, fds=fds, stage=stage, drain_s=drain_s
+        )
+
+    receivers = [
+        child("receiver", n, 0, RECEIVER_DRAIN_S, settings.otlp_http_fd)
+        for n in range(1, config.receivers + 1)
+    ]
+    jury = [child("jury", n, 1, JURY_DRAIN_S) for n in range(1, config.jury.workers + 1)]
+    return [child("store", 0, 2, STORE_DRAIN_S, settings.api_fd), *receivers, *jury]
+
+
+def _announce(settings: ChildSettings) -> Callable[[], None]:
+    def announce() -> None:
+        with socket.socket(fileno=os.dup(settings.otlp_http_fd)) as http:
+            otlp_http = _address(http)
+        print(  # noqa: T201
+            f"Tracejury is ready: OTLP/gRPC {settings.grpc_address}, "
+            f"OTLP/HTTP http://{otlp_http}, API http://{settings.api_address}",
+            flush=True,
+        )
+
+    return announce
+
+
+def main(argv: list[str]) -> int:
+    """Run one child: `argv` is its role and its name."""
+    role, name = argv
+    _log_to_stderr(name)
+    settings = ChildSettings(**orjson.loads(sys.stdin.buffer.readline()))
+    run = {"store": _run_store, "receiver": _run_receiver, "jury": _run_jury}[role]
+    try:
+        asyncio.run(_until_stopped(run, settings))
+    except ConfigError as error:
+        log.error("%s", error)
+        return CANNOT_START
+    return 0
+
+
+async def _until_stopped(
+    run: Callable[[ChildSettings, asyncio.Event], Awaitable[None]], settings: ChildSettings
+) -> None:
+    """Run a child until SIGTERM, or until the supervisor is gone."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    loop.add_signal_handler(signal.SIGINT, lambda: None)
+    loop.add_reader(sys.stdin.fileno(), stop.set)
+    try:
+        await run(settings, stop)
+    finally:
+        loop.remove_reader(sys.stdin.fileno())
+
+
+def _ready() -> None:
+    """Tell the supervisor that this child does its work."""
+    with contextlib.suppress(BrokenPipeError):
+        os.write(int(os.environ[STATUS_FD_VARIABLE]), b"ready\n")
+
+
+def _limit_address_space(size_bytes: int) -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    limit = size_bytes if hard == resource.RLIM_INFINITY else min(size_bytes, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+
+
+def _log_to_stderr(name: str) -> None:
+    logging.basicConfig(
+        level=os.environ.get("TRACEJURY_LOG_LEVEL", "INFO").upper(),
+        format=f"%(asctime)s %(levelname)s {name}: %(message)s",
+        stream=sys.stderr,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
