@@ -193,6 +193,7 @@ class Supervisor:
             deadline_s = time.monotonic() + max(c.spec.drain_s for c in children)
             for child in children:
                 _await_end(child, deadline_s)
+        self._selector.close()
 
 
 def _await_end(child: _Child, deadline_s: float) -> None:
@@ -204,6 +205,7 @@ def _await_end(child: _Child, deadline_s: float) -> None:
         log.warning("%s did not stop in time; killing it", child.spec.name)
         child.kill_group(child.process.pid)
         child.process.wait()
+    child.buried()
 
 
 def _since(start_s: float) -> float:
