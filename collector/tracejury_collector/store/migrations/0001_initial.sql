@@ -1,6 +1,4 @@
 -- Tables live in schema "base", written only by the store; users read the views of schema "main".
-CREATE SCHEMA base;
-
 CREATE TABLE base.spans (
     seq BIGINT NOT NULL,
     received_at TIMESTAMP_NS NOT NULL,
@@ -127,6 +125,7 @@ CREATE TABLE base.traces (
     total_tokens BIGINT,
     cost_usd DOUBLE,
     has_root BOOLEAN NOT NULL,
+    root_ended BOOLEAN NOT NULL,
     flags VARCHAR[] NOT NULL,
     completed_by VARCHAR NOT NULL,
     completed_at TIMESTAMP_NS NOT NULL,
@@ -219,6 +218,23 @@ CREATE TABLE base.decisions (
     decided_at TIMESTAMP_NS NOT NULL
 );
 
+-- Selected decisions that still lack a result: written with the decision, deleted with the last result.
+CREATE TABLE base.jobs (
+    decision_id VARCHAR NOT NULL,
+    decided_at TIMESTAMP_NS NOT NULL,
+    rule VARCHAR NOT NULL,
+    rule_fingerprint VARCHAR NOT NULL,
+    run_id VARCHAR NOT NULL,
+    target_kind VARCHAR NOT NULL,
+    target_id VARCHAR NOT NULL,
+    trace_id VARCHAR NOT NULL,
+    revision INTEGER NOT NULL,
+    first_seq BIGINT NOT NULL,
+    last_seq BIGINT NOT NULL,
+    evaluators VARCHAR[] NOT NULL,
+    fingerprints VARCHAR[] NOT NULL
+);
+
 CREATE TABLE base.attempts (
     decision_id VARCHAR NOT NULL,
     evaluator VARCHAR NOT NULL,
@@ -260,9 +276,16 @@ CREATE TABLE base.results (
     superseded BOOLEAN NOT NULL
 );
 
-CREATE TABLE base.counters (
-    name VARCHAR NOT NULL,
-    signal VARCHAR NOT NULL,
-    value UBIGINT NOT NULL,
-    PRIMARY KEY (name, signal)
+-- One row: the number of the last commit, and what was counted up to it.
+CREATE TABLE base.ledger (
+    commit_id BIGINT NOT NULL,
+    counters JSON NOT NULL
 );
+INSERT INTO base.ledger VALUES (0, '{}');
+
+CREATE VIEW base.counters AS
+SELECT
+    split_part(key, '.', 2) AS name,
+    split_part(key, '.', 1) AS signal,
+    value::UBIGINT AS value
+FROM base.ledger, json_each(counters);

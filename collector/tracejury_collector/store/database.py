@@ -1,0 +1,81 @@
+"""The database: one writer with group commit, cursors for readers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import duckdb
+
+from tracejury_collector.config import StorageSettings
+from tracejury_collector.store.instance import Instance
+from tracejury_collector.store.statements import statement
+from tracejury_collector.store.writer import Writer
+
+T = TypeVar("T")
+
+
+class Database:
+    """One DuckDB file: writes wait for the group commit, reads have cursors of their own."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+        self._writer = Writer(instance)
+        self._closing = threading.Lock()
+        self._closed = False
+
+    @classmethod
+    def open(cls, path: str, settings: StorageSettings) -> Database:
+        """Return the database in file `path`, created or brought to the present layout.
+
+        Raises: ConfigError when the file cannot be used.
+        """
+        return cls(Instance(path, settings))
+
+    def write(self, operation: Callable[[duckdb.DuckDBPyConnection], T]) -> Future[T]:
+        """Run `operation` in the next group commit; resolves once it is on disk.
+
+        The operation may run more than once, each time after a rollback. One that raises is rolled
+        back alone.
+
+        Raises: Unavailable when the database is closed.
+        """
+        return self._writer.submit(operation)
+
+    def tally(self, signal: str, **counts: int) -> None:
+        """Add to the counters of `signal`; only inside an operation, committed with it."""
+        self._writer.tally(signal, counts)
+
+    def counters(self) -> dict[tuple[str, str], int]:
+        """Return what was counted and committed so far, by (name, signal)."""
+        return self._writer.counters()
+
+    @contextmanager
+    def read(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Give a cursor of its own; it sees what was committed before each of its statements.
+
+        Raises: Unavailable while the database is being opened again after a failure.
+        """
+        with self._instance.reading() as cursor:
+            yield cursor
+
+    def rows(
+        self, statement_name: str, params: Sequence[Any] | Mapping[str, Any] = ()
+    ) -> list[dict[str, Any]]:
+        """Return the rows of the statement in `store/sql`, as dicts."""
+        with self.read() as cursor:
+            cursor.execute(statement(statement_name), params or None)
+            names = [column[0] for column in cursor.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+    def close(self) -> None:
+        """Finish queued writes, checkpoint and close the file."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+        self._writer.stop()
+        self._instance.close()

@@ -1,0 +1,166 @@
+"""The open DuckDB instance, opened anew when DuckDB declares it dead."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from tracejury_collector.config import StorageSettings
+from tracejury_collector.errors import ConfigError, Unavailable
+from tracejury_collector.store.migrate import migrate
+from tracejury_collector.store.opening import open_database
+
+_log = logging.getLogger(__name__)
+
+MIN_FREE_BYTES = 64 << 20
+"""Below this much free space nothing is written any more; reads go on."""
+
+_NUMBER = struct.Struct(">Q")
+_LEAVE_S = 5.0
+
+
+class Instance:
+    """The instance that all connections of this process share."""
+
+    def __init__(self, path: str, settings: StorageSettings) -> None:
+        self.path = path
+        self._settings = settings
+        self._changed = threading.Condition()
+        self._cursors: set[duckdb.DuckDBPyConnection] = set()
+        self._root: duckdb.DuckDBPyConnection | None = None
+        self._witness = os.open(f"{path}.ledger", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            self._open()
+        except BaseException:
+            os.close(self._witness)
+            raise
+        self._report_loss()
+
+    def _open(self) -> None:
+        root = open_database(self.path, self._settings)
+        try:
+            migrate(root)
+        except BaseException:
+            root.close()
+            raise
+        with self._changed:
+            self._root = root
+
+    @property
+    def root(self) -> duckdb.DuckDBPyConnection:
+        """Return the writer's connection.
+
+        Raises: Unavailable while there is none.
+        """
+        if self._root is None:
+            raise Unavailable("the database is not open; try again soon")
+        return self._root
+
+    @contextmanager
+    def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Give a cursor that is closed after; see `Database.read`."""
+        with self._changed:
+            cursor = self.root.cursor()
+            self._cursors.add(cursor)
+        try:
+            yield cursor
+        except duckdb.FatalException as error:
+            raise Unavailable(f"the database is being opened again: {error}") from error
+        finally:
+            with self._changed:
+                cursor.close()
+                self._cursors.discard(cursor)
+                self._changed.notify_all()
+
+    def reopen(self) -> None:
+        """Open the file anew, after all cursors were taken from their readers.
+
+        Raises: ConfigError or Unavailable when that does not work now.
+        """
+        with self._changed:
+            root, self._root = self._root, None
+            for cursor in self._cursors:
+                cursor.interrupt()
+            if not self._changed.wait_for(lambda: not self._cursors, timeout=_LEAVE_S):
+                for cursor in self._cursors:
+                    cursor.close()
+            if root is not None:
+                root.close()
+        self._open()
+
+    def roll_back(self) -> bool:
+        """Roll the writer's transaction back, if one is open; False when the instance is dead."""
+        if self._root is None:
+            return False
+        try:
+            self._root.execute("ROLLBACK")
+        except duckdb.TransactionException:
+            pass
+        except duckdb.Error:
+            return False
+        try:
+            self._root.execute("SELECT 1")
+        except duckdb.Error:
+            return False
+        return True
+
+    def check_room(self) -> None:
+        """Raise Unavailable when the disk is too full to write."""
+        free = shutil.disk_usage(Path(self.path).absolute().parent).free
+        if free < MIN_FREE_BYTES:
+            raise Unavailable(
+                f"only {free >> 20} MiB are free beside {self.path!r}; "
+                f"nothing is stored below {MIN_FREE_BYTES >> 20} MiB"
+            )
+
+    def last_commit(self) -> tuple[int, str]:
+        """Return (number of the last commit, counters as JSON) as they stand on disk."""
+        row = self.root.execute("SELECT commit_id, counters FROM base.ledger").fetchone()
+        if row is None:
+            raise ConfigError(f"{self.path!r}: base.ledger is empty; the file was changed by hand")
+        return row[0], row[1]
+
+    def witness(self, commit_id: int) -> None:
+        """Note outside the database that a commit was answered, so that a loss can be seen."""
+        os.pwrite(self._witness, _NUMBER.pack(commit_id), 0)
+
+    def _report_loss(self) -> None:
+        noted = os.pread(self._witness, _NUMBER.size, 0)
+        answered = _NUMBER.unpack(noted)[0] if len(noted) == _NUMBER.size else 0
+        found, _ = self.last_commit()
+        if found < answered:
+            _log.critical(
+                "%s: the last %d acknowledged commits are missing (found %d of %d): "
+                "the database or its write-ahead log was damaged or replaced",
+                self.path,
+                answered - found,
+                found,
+                answered,
+            )
+        self.witness(found)
+
+    def close(self) -> None:
+        """Checkpoint and close; readers that are still busy are interrupted."""
+        with self._changed:
+            root, self._root = self._root, None
+            for cursor in self._cursors:
+                cursor.interrupt()
+            self._changed.wait_for(lambda: not self._cursors, timeout=_LEAVE_S)
+        if root is not None:
+            started = time.monotonic()
+            try:
+                root.execute("CHECKPOINT")
+            except duckdb.Error as error:
+                _log.warning("%s: no checkpoint on closing: %s", self.path, error)
+            root.close()
+            _log.info("%s: closed in %.2f s", self.path, time.monotonic() - started)
+        os.close(self._witness)

@@ -1,0 +1,128 @@
+"""Opening the database file, or a fresh one in place of a damaged one."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import time
+from pathlib import Path
+
+import duckdb
+
+from tracejury_collector.config import StorageSettings
+from tracejury_collector.errors import ConfigError, Unavailable
+
+_log = logging.getLogger(__name__)
+
+_SETTINGS = (
+    "SET TimeZone = 'UTC'",
+    "SET enable_external_access = false",
+    "SET lock_configuration = true",
+)
+_NEWER = "we can only read version"
+_LOCKED = "Could not set lock on file"
+_BUSY = ("No space left on device", "Too many open files", "Cannot allocate memory")
+
+
+def open_database(path: str, settings: StorageSettings) -> duckdb.DuckDBPyConnection:
+    """Return a connection to the database in file `path`, created when missing.
+
+    A write-ahead log or a file that does not open is renamed, and the service starts without it.
+
+    Raises: ConfigError when the file cannot be used at all; Unavailable when the machine is short
+    of something.
+    """
+    _check_usable(path)
+    damage = _try(path, settings)
+    if isinstance(damage, duckdb.DuckDBPyConnection):
+        return damage
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    logs = _log_files(path)
+    if logs:
+        _set_aside(logs, stamp, damage)
+        again = _try(path, settings)
+        if isinstance(again, duckdb.DuckDBPyConnection):
+            return again
+        damage = again
+    _set_aside([path], stamp, damage)
+    fresh = _try(path, settings)
+    if isinstance(fresh, duckdb.DuckDBPyConnection):
+        return fresh
+    raise ConfigError(f"cannot create the database {path!r}: {fresh}") from fresh
+
+
+def _try(path: str, settings: StorageSettings) -> duckdb.DuckDBPyConnection | duckdb.Error:
+    """Return the open connection, or the error that says that the file is damaged."""
+    try:
+        return _connect(path, settings)
+    except duckdb.Error as error:
+        text = str(error)
+        if _LOCKED in text:
+            raise ConfigError(
+                f"the database {path!r} is open in another process; stop that one, "
+                "or use another file (setting `storage`)"
+            ) from error
+        if _NEWER in text:
+            raise ConfigError(
+                f"the database {path!r} was written by a newer DuckDB: {text}"
+            ) from error
+        if isinstance(error, duckdb.OutOfMemoryException) or any(s in text for s in _BUSY):
+            raise Unavailable(f"cannot open the database {path!r} now: {text}") from error
+        return error
+
+
+def _connect(path: str, settings: StorageSettings) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(
+        path,
+        config={
+            "memory_limit": f"{settings.memory}B",
+            "threads": settings.threads,
+            "wal_autocheckpoint": f"{settings.checkpoint_wal}B",
+            "temp_directory": f"{path}.tmp",
+            "preserve_insertion_order": False,
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "allow_community_extensions": False,
+            "allow_persistent_secrets": False,
+            "python_enable_replacements": False,
+        },
+    )
+    try:
+        for sql in _SETTINGS:
+            connection.execute(sql)
+    except duckdb.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _check_usable(path: str) -> None:
+    file = Path(path)
+    try:
+        if file.exists():
+            file.open("r+b").close()
+        elif not os.access(file.absolute().parent, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, "cannot create a file", str(file.absolute().parent))
+    except OSError as error:
+        raise ConfigError(
+            f"cannot use the database {path!r}: {error}; set `storage` to a writable file"
+        ) from error
+
+
+def _log_files(path: str) -> list[str]:
+    """Return the write-ahead logs that lie beside the database file."""
+    file = Path(path)
+    names = (entry.name for entry in file.absolute().parent.iterdir())
+    return [
+        str(file.parent / name)
+        for name in sorted(names)
+        if name.startswith(f"{file.name}.") and name.endswith("wal")
+    ]
+
+
+def _set_aside(paths: list[str], stamp: str, reason: duckdb.Error) -> None:
+    for path in paths:
+        target = f"{path}.damaged-{stamp}"
+        Path(path).rename(target)
+        _log.critical("%s does not open and was set aside as %s: %s", path, target, reason)
