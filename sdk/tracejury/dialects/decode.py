@@ -1,0 +1,186 @@
+"""Values as libraries record them: JSON in strings, numbers as text, redaction marks."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+MAX_DEPTH = 64
+MAX_REPR_CHARS = 200_000
+REDACTED = frozenset(
+    {"<REDACTED>", "[REDACTED]", "__REDACTED__", "<redacted>", "<elided>", "REDACTED"}
+)
+PLACEHOLDERS = REDACTED | {"", "N/A", "<not specified>", "<not serializable>"}
+_TRUNCATED_MARKS = ("...[TRUNCATED", "… [truncated", "...[truncated")
+
+
+def decode(value: Any) -> Any:
+    """The data behind JSON text or a Python literal (unwrapped up to three times), else the value.
+
+    Scalars in text stay text: only objects and arrays are taken for data.
+    """
+    for _ in range(3):
+        if not isinstance(value, str):
+            return value
+        data = _parse(value)
+        if data is None:
+            return value
+        value = data
+    return value
+
+
+def decode_strict(value: Any) -> Any:
+    """Like `decode`, but None where text holds no object or array."""
+    data = decode(value)
+    return data if isinstance(data, dict | list) else None
+
+
+def _parse(text: str) -> Any:
+    first = text[:1] if text[:1] in '{["(' else text.lstrip()[:1]
+    if not first or first not in '{["(':
+        return None
+    if _may_be_deep(text) and nesting(text) > MAX_DEPTH:
+        return None
+    data = _parse_json(text)
+    if isinstance(data, dict | list):
+        return data
+    if isinstance(data, str):
+        return data if data.lstrip()[:1] in ("{", "[") and _parse(data) is not None else None
+    return _parse_literal(text) if first != '"' else None
+
+
+def _parse_json(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        pass
+    if "NaN" not in text and "Infinity" not in text:
+        return None
+    try:
+        data = json.loads(text, parse_constant=lambda _: None)
+        orjson.dumps(data)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return data
+
+
+def _parse_literal(text: str) -> Any:
+    """The value of a Python literal: some libraries record `str(value)`."""
+    if len(text) > MAX_REPR_CHARS or "'" not in text:
+        return None
+    try:
+        data = ast.literal_eval(text.strip())
+        if not isinstance(data, dict | list | tuple):
+            return None
+        return orjson.loads(orjson.dumps(data, option=orjson.OPT_NON_STR_KEYS))
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def _may_be_deep(text: str) -> bool:
+    return text.count("[") + text.count("{") > MAX_DEPTH
+
+
+def nesting(text: str) -> int:
+    """The deepest nesting of brackets in the text, strings not regarded."""
+    depth = deepest = 0
+    for char in text:
+        if char in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif char in "]}" and depth:
+            depth -= 1
+    return deepest
+
+
+def to_text(value: Any) -> str:
+    """The value as text: strings as they are, everything else as JSON."""
+    if isinstance(value, str):
+        return value
+    try:
+        return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+    except (TypeError, ValueError, RecursionError):
+        return _repr(value)
+
+
+def _repr(value: Any) -> str:
+    try:
+        return json.dumps(value, default=str)
+    except (TypeError, ValueError, RecursionError):
+        return "<not serializable>"
+
+
+def to_content(value: Any) -> str | None:
+    """The recorded text, None where nothing or only a placeholder was recorded."""
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else to_text(value)
+    return None if len(text) < 20 and text in PLACEHOLDERS else text
+
+
+def to_name(value: Any) -> str:
+    """The value as a name; "" where it holds none."""
+    if isinstance(value, str):
+        text = value.strip()
+    elif isinstance(value, bool | float | Mapping) or value is None:
+        return ""
+    elif isinstance(value, Sequence):
+        return to_name(value[0]) if value and isinstance(value[0], str) else ""
+    else:
+        text = str(value)
+    return "" if text in PLACEHOLDERS else text
+
+
+def to_int(value: Any) -> int | None:
+    """The value as a count, None where it is none (negative, not finite, not a number)."""
+    if type(value) is int:
+        return value if 0 <= value < 2**53 else None
+    number = to_float(value)
+    return None if number is None or not 0 <= number < 2**53 else int(number)
+
+
+def to_float(value: Any) -> float | None:
+    """The value as a finite number, None where it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def to_amount(value: Any) -> float | None:
+    """The value as an amount of money, None where it is none."""
+    number = to_float(value)
+    return number if number is not None and number >= 0 else None
+
+
+def is_redacted(value: Any) -> bool:
+    """Whether the value is only a mark that something was removed."""
+    return isinstance(value, str) and len(value) < 20 and value in REDACTED
+
+
+def is_truncated(text: str) -> bool:
+    """Whether JSON text was cut off."""
+    if text[:1] in ("{", "[") and text.rstrip()[-1:] not in ("}", "]"):
+        return True
+    return any(mark in text[-80:] for mark in _TRUNCATED_MARKS)
+
+
+def looks_like_schema(value: Any) -> bool:
+    """Whether a tool's `parameters` are its JSON Schema rather than the call's arguments."""
+    data = decode(value)
+    if not isinstance(data, dict) or not data:
+        return False
+    if data.get("type") == "object" and "properties" in data:
+        return True
+    return all(
+        isinstance(item, dict) and "type" in item and not {"value", "content"} & item.keys()
+        for item in data.values()
+    )

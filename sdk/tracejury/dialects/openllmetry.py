@@ -1,0 +1,89 @@
+"""OpenLLMetry (Traceloop), before and after its move to the GenAI conventions.
+
+Source: openllmetry 0.40.14 and 0.62.4, opentelemetry-semantic-conventions-ai 0.4.13, 0.5.1.
+"""
+
+from __future__ import annotations
+
+from tracejury.dialects.rules import (
+    CURRENT,
+    EXPLICIT,
+    GENERIC,
+    LEGACY,
+    MARK,
+    Dialect,
+    KindRule,
+    NameRule,
+    attrs,
+    flat,
+    inside,
+)
+
+_PROPERTIES = "traceloop.association.properties."
+
+DIALECT = Dialect(
+    name="openllmetry",
+    scopes=("traceloop.tracer",),
+    prefixes=("traceloop.",),
+    kinds=(
+        KindRule(
+            "traceloop.span.kind",
+            EXPLICIT,
+            {
+                "workflow": "workflow",
+                "task": "step",
+                "agent": "agent",
+                "tool": "tool",
+                "handoff": "handoff",
+            },
+        ),
+        KindRule(
+            "llm.request.type",
+            MARK,
+            {
+                "chat": "llm",
+                "completion": "llm",
+                "embedding": "embedding",
+                "rerank": "reranker",
+            },
+        ),
+    ),
+    names=(
+        NameRule(r"(.+)\.tool", "tool"),
+        NameRule(r"(.+)\.agent", "agent"),
+        NameRule(r"(.+)\.workflow", "workflow"),
+        NameRule(r"(.+)\.task", "step"),
+    ),
+    rules=(
+        *attrs(
+            "session_id",
+            LEGACY + 10,
+            *(_PROPERTIES + k for k in ("session_id", "conversation_id", "thread_id", "chat_id")),
+        ),
+        *attrs("user_id", LEGACY + 10, _PROPERTIES + "user_id"),
+        *attrs("agent_name", LEGACY + 20, "traceloop.entity.name", kinds="agent"),
+        *attrs("agent_name", LEGACY + 21, _PROPERTIES + "lc_agent_name", kinds="agent"),
+        *flat("input", LEGACY + 20, "gen_ai.prompt"),
+        *attrs("input", GENERIC + 2, "traceloop.entity.input"),
+        *attrs("input", GENERIC + 3, "gen_ai.task.input"),
+        *flat("output", LEGACY + 20, "gen_ai.completion"),
+        *attrs("output", GENERIC + 2, "traceloop.entity.output"),
+        *attrs("output", GENERIC + 3, "gen_ai.task.output"),
+        *flat("tool_definitions", LEGACY + 10, "llm.request.functions"),
+        *attrs("tool_name", LEGACY + 20, "traceloop.entity.name", kinds="tool"),
+        *attrs("tool_arguments", GENERIC + 2, "traceloop.entity.input", kinds="tool"),
+        *attrs("tool_result", GENERIC + 2, "traceloop.entity.output", kinds="tool"),
+        *attrs("input_tokens", CURRENT + 20, "llm.usage.prompt_tokens"),
+        *attrs("output_tokens", CURRENT + 20, "llm.usage.completion_tokens"),
+        *attrs("total_tokens", CURRENT + 20, "llm.usage.total_tokens"),
+        *attrs("reasoning_tokens", CURRENT + 20, "llm.usage.reasoning_tokens"),
+        *attrs("cost_usd", CURRENT + 20, "llm.usage.cost"),
+        *attrs("model", CURRENT + 70, "llm.request.model", "llm.response.model"),
+        *attrs("finish_reasons", LEGACY, "llm.response.finish_reason", "llm.response.stop_reason"),
+        *inside(
+            "documents", LEGACY + 20, "traceloop.entity.output", "documents", kinds="retriever"
+        ),
+        *inside("query", LEGACY + 20, "traceloop.entity.input", "query", kinds="retriever"),
+        *attrs("query", GENERIC + 2, "traceloop.entity.input", kinds="retriever"),
+    ),
+)

@@ -1,0 +1,201 @@
+"""The vocabulary of the dialect tables: where a canonical field may stand, and in which order.
+
+A dialect is a table of rules and nothing else. For each field the rules of all dialects are
+tried in order of rank, so that one span may speak several dialects at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tracejury.trace import SpanKind
+
+Field = Literal[
+    "session_id",
+    "user_id",
+    "agent_name",
+    "provider",
+    "model",
+    "operation",
+    "input",
+    "output",
+    "tool_name",
+    "tool_call_id",
+    "tool_arguments",
+    "tool_result",
+    "input_tokens",
+    "output_tokens",
+    "total_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+    "cost_usd",
+    "cost_part",
+    "error_type",
+    "error_message",
+    "failed",
+    "succeeded",
+    "system",
+    "tool_definitions",
+    "request_model",
+    "response_id",
+    "finish_reasons",
+    "params",
+    "documents",
+    "query",
+    "final_output",
+    "message_offset",
+    "ttft_ms",
+    "ttft_s",
+]
+
+# Ranks: what a vendor says in so many words, the current conventions, events, older flattened
+# forms, then the general input and output of any span. Numbers between them order neighbors.
+VENDOR = 100
+CURRENT = 200
+EVENT = 300
+LEGACY = 400
+GENERIC = 500
+
+# Ranks of kinds: an explicit kind, the operation's name, a dialect's attribute.
+EXPLICIT = 1
+OPERATION = 2
+MARK = 3
+
+Guard = Literal["", "not_schema", "json_value"]
+
+
+@dataclass(frozen=True, slots=True)
+class Attr:
+    """The value of an attribute."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """The first of these dotted names that stands inside an attribute's JSON."""
+
+    key: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """A list spread over attributes: `prefix.0.name`, `prefix.1.name`, ..."""
+
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixed:
+    """An object spread over attributes: `prefix.name` for all names."""
+
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventKey:
+    """An attribute of span events of this name; lists of several events are joined."""
+
+    event: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventMessages:
+    """Messages recorded as one event each; `roles` maps the event's name to the role."""
+
+    roles: Mapping[str, str]
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.roles))
+
+
+Source = Attr | Inside | Flat | Prefixed | EventKey | EventMessages
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One place where a field may stand; `kinds` names the span kinds it holds for (all: none)."""
+
+    field: Field
+    source: Source
+    rank: int
+    kinds: frozenset[str] = frozenset()
+    guard: Guard = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KindRule:
+    """An attribute that tells the kind of a span: by its value, or (`always`) by being there."""
+
+    key: str
+    rank: int
+    values: Mapping[str, SpanKind] = field(default_factory=dict)
+    always: SpanKind | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NameRule:
+    """A span name that tells the kind; `pattern` is a regular expression, its group the name.
+
+    `overrides` says that the name wins over what the attributes say.
+    """
+
+    pattern: str
+    kind: SpanKind
+    overrides: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """A way to record agents: how to recognize it, and where its fields stand.
+
+    `scopes` and `prefixes` are prefixes of scope names and attribute keys. `answer_tools` are
+    patterns of tool names by which the agent gives its answer. `not_providers` are names that
+    stand in the place of a provider and are none.
+    """
+
+    name: str
+    scopes: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+    kinds: tuple[KindRule, ...] = ()
+    names: tuple[NameRule, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    answer_tools: tuple[str, ...] = ()
+    not_providers: tuple[str, ...] = ()
+
+
+def attrs(field_: Field, rank: int, *keys: str, kinds: str = "", guard: Guard = "") -> list[Rule]:
+    """Rules for attributes that hold one field, the first of them first."""
+    return [
+        Rule(field_, Attr(key), rank + i, frozenset(kinds.split()), guard)
+        for i, key in enumerate(keys)
+    ]
+
+
+def inside(field_: Field, rank: int, key: str, *names: str, kinds: str = "") -> list[Rule]:
+    """A rule for names (dotted paths) inside one attribute's JSON, the first of them first."""
+    return [Rule(field_, Inside(key, names), rank, frozenset(kinds.split()))]
+
+
+def flat(field_: Field, rank: int, prefix: str, kinds: str = "") -> list[Rule]:
+    """A rule for a flattened list, and one for the same key holding all of it as JSON."""
+    chosen = frozenset(kinds.split())
+    return [
+        Rule(field_, Flat(prefix), rank, chosen),
+        Rule(field_, Attr(prefix), rank + 1, chosen, "json_value"),
+    ]
+
+
+def event(field_: Field, rank: int, name: str, key: str, kinds: str = "") -> list[Rule]:
+    """A rule for an attribute of span events."""
+    return [Rule(field_, EventKey(name, key), rank, frozenset(kinds.split()))]
+
+
+def messages(field_: Field, rank: int, roles: Mapping[str, str], kinds: str = "") -> list[Rule]:
+    """A rule for messages recorded as events."""
+    return [Rule(field_, EventMessages(roles), rank, frozenset(kinds.split()))]

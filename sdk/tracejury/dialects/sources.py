@@ -1,0 +1,155 @@
+"""Readers: what a rule's source yields on the spans that have certain attribute keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from tracejury.dialects.decode import decode, decode_strict, looks_like_schema
+from tracejury.dialects.rules import Attr, EventKey, EventMessages, Inside, Prefixed, Rule
+
+Attributes = Mapping[str, Any]
+Events = Sequence[tuple[str, Mapping[str, Any]]]
+Reader = Callable[[Attributes, Events], Any]
+
+MAX_SLOTS = 10_000
+MAX_SEGMENTS = 24
+_EMPTY_LEAVES = frozenset({"role", "type", "name", "finish_reason", "index"})
+
+
+def attribute_reader(rule: Rule) -> Reader | None:
+    """The reader of a rule that names one attribute; None for other sources."""
+    source = rule.source
+    if isinstance(source, Inside):
+        return inside_reader(source)
+    if not isinstance(source, Attr):
+        return None
+    key = source.key
+    if rule.guard == "not_schema":
+        return lambda attributes, _: None if looks_like_schema(attributes[key]) else attributes[key]
+    if rule.guard == "json_value":
+        return lambda attributes, _: decode_strict(attributes[key])
+    return lambda attributes, _: attributes[key]
+
+
+def inside_reader(source: Inside) -> Reader:
+    """A reader of the first name that holds something inside an attribute's JSON."""
+    key = source.key
+    paths = tuple(tuple(name.split(".")) for name in source.names)
+
+    def read(attributes: Attributes, _: Events) -> Any:
+        data = decode(attributes[key])
+        if not isinstance(data, dict):
+            return None
+        values = (_walk(data, path) for path in paths)
+        return next((value for value in values if value not in (None, "", [], {})), None)
+
+    return read
+
+
+def _walk(data: Any, path: tuple[str, ...]) -> Any:
+    for name in path:
+        data = decode(data)
+        if not isinstance(data, dict):
+            return None
+        data = data.get(name)
+    return data
+
+
+def prefixed_reader(source: Prefixed, keys: Iterable[str]) -> Reader:
+    """A reader of all attributes below a prefix, as one object."""
+    skip = len(source.prefix) + 1
+    names = tuple((key, key[skip:]) for key in keys)
+    return lambda attributes, _: {name: attributes[key] for key, name in names}
+
+
+def event_reader(source: EventKey) -> Reader:
+    """A reader of one attribute of the span's events of a name."""
+    name, key = source.event, source.key
+
+    def read(_: Attributes, events: Events) -> Any:
+        if key == "*":
+            return [dict(attributes) for event, attributes in events if event == name] or None
+        values = [
+            attributes[key]
+            for event, attributes in events
+            if event == name and attributes.get(key) not in (None, "")
+        ]
+        if len(values) < 2:
+            return values[0] if values else None
+        lists = [data for value in values if isinstance(data := decode(value), list)]
+        return [item for data in lists for item in data] if lists else values[-1]
+
+    return read
+
+
+def messages_reader(source: EventMessages) -> Reader:
+    """A reader of the messages that stand in one event each."""
+    roles = source.roles
+
+    def read(_: Attributes, events: Events) -> Any:
+        found = [
+            {"role": roles[event], **attributes} for event, attributes in events if event in roles
+        ]
+        return found if any(len(message) > 1 for message in found) else None
+
+    return read
+
+
+class Template:
+    """The shape of a flattened list: which attribute key stands where."""
+
+    __slots__ = ("branches", "leaf")
+
+    def __init__(self) -> None:
+        self.branches: dict[str, Template] = {}
+        self.leaf = ""
+
+    def add(self, segments: list[str], key: str) -> None:
+        """Put a key at the place that its segments name."""
+        node = self
+        for segment in segments:
+            node = node.branches.setdefault(segment, Template())
+        node.leaf = key
+
+
+def flat_reader(keys: Sequence[tuple[list[str], str]]) -> Reader | None:
+    """A reader that gathers flattened keys into a list; None if they hold no content."""
+    if all(segments[-1] in _EMPTY_LEAVES for segments, _ in keys):
+        return None
+    root = Template()
+    for segments, key in keys[:MAX_SLOTS]:
+        root.add(segments, key)
+    build = _compile(root)
+    return lambda attributes, _: build(attributes)
+
+
+def _compile(node: Template) -> Callable[[Attributes], Any]:
+    """A function that builds what the template describes; bounded by `MAX_SEGMENTS`."""
+    if not node.branches:
+        key = node.leaf
+        return lambda attributes: attributes[key]
+    if node.leaf:
+        node.branches.setdefault("value", Template()).leaf = node.leaf
+    if all(name.isdecimal() for name in node.branches):
+        ordered = sorted(node.branches, key=int)
+        builders = tuple(_compile(node.branches[name]) for name in ordered)
+        return lambda attributes: [build(attributes) for build in builders]
+    leaves = tuple((name, child.leaf) for name, child in node.branches.items() if _is_leaf(child))
+    inner = tuple(
+        (name, _compile(child)) for name, child in node.branches.items() if not _is_leaf(child)
+    )
+    if not inner:
+        return lambda attributes: {name: attributes[key] for name, key in leaves}
+
+    def build_object(attributes: Attributes) -> dict[str, Any]:
+        data = {name: attributes[key] for name, key in leaves}
+        for name, build in inner:
+            data[name] = build(attributes)
+        return data
+
+    return build_object
+
+
+def _is_leaf(node: Template) -> bool:
+    return not node.branches
