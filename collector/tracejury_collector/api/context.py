@@ -1,0 +1,58 @@
+"""What the API is given by the wiring of the service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from tracejury_collector.config import Config
+from tracejury_collector.store.database import Database
+
+Signal = Literal["traces", "logs"]
+Encoding = Literal["protobuf", "json"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingested:
+    """What became of one OTLP request: received = stored + duplicate + rejected."""
+
+    received: int
+    stored: int
+    duplicate: int
+    rejected: int
+    message: str = ""
+
+
+class Worker(Protocol):
+    """What the API asks of the worker."""
+
+
+class Jury(Protocol):
+    """What the API asks of the jury."""
+
+    @property
+    def queued(self) -> int:
+        """Jobs that wait or run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiContext:
+    """The parts of the service that the API serves.
+
+    `ingest` takes the body of one OTLP export request through the decoder that the receiver
+    uses and resolves once it is stored; it raises MalformedRequest for what cannot be parsed.
+    `listen` says where the service really listens: grpc, otlp_http, api -> "host:port".
+    `ready` says whether the service does its work yet.
+    """
+
+    db: Database
+    config: Config
+    worker: Worker
+    jury: Jury
+    ingest: Callable[[Signal, Encoding, bytes], Future[Ingested]]
+    started_ns: int
+    version: str
+    listen: Mapping[str, str] = field(default_factory=dict)
+    ready: Callable[[], bool] = lambda: True

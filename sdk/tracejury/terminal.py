@@ -1,0 +1,99 @@
+"""What the command line prints: tables, problems, JSON; nothing in them can steer a terminal."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import orjson
+from pydantic import BaseModel
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+# C0 and C1 controls, DEL, line separators, bidirectional overrides, lone surrogates.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_SPACE = re.compile(r"\s+")
+VERDICT_STYLES = {"pass": "green", "partial": "yellow", "fail": "red", "failure": "magenta"}
+
+Justify = Literal["left", "right"]
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console on the present stdout or stderr that marks nothing up by itself."""
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
+
+
+def visible(text: str) -> str:
+    """Return the text with every character that could steer a terminal made visible."""
+    return _UNSAFE.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+def one_line(text: str, width: int = 0) -> str:
+    """Return the text on one line, made safe, cut to `width` characters where given."""
+    short = visible(_SPACE.sub(" ", text[: 4 * width] if width else text).strip())
+    return short if not width or len(short) <= width else short[: width - 1] + "…"
+
+
+def cell(value: Any) -> Text:
+    """Return a table cell for a value of the API."""
+    return Text(one_line(show(value), 200))
+
+
+def show(value: Any) -> str:
+    """Return a value of the API as text: "-" for null, JSON for data."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, str | int):
+        return str(value)
+    return orjson.dumps(value, default=str).decode()
+
+
+def table(
+    title: str, columns: Sequence[tuple[str, Justify]], rows: Iterable[Sequence[Any]]
+) -> Table:
+    """Return a table; cells that are not `Text` yet are made safe."""
+    made = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
+    for name, justify in columns:
+        made.add_column(Text(visible(name)), justify=justify, overflow="ellipsis", no_wrap=True)
+    for row in rows:
+        made.add_row(*(item if isinstance(item, Text) else cell(item) for item in row))
+    return made
+
+
+def print_json(value: Any) -> None:
+    """Write exactly one JSON document to stdout."""
+    data = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    text = orjson.dumps(data, option=orjson.OPT_INDENT_2, default=str).decode()
+    sys.stdout.write(_UNSAFE_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n")
+    sys.stdout.flush()
+
+
+_UNSAFE_JSON = re.compile("[\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def print_problem(message: str) -> None:
+    """Write a one-line message about what went wrong to stderr."""
+    console(stderr=True).print(Text(f"tracejury: {one_line(message)}"), soft_wrap=True)
+
+
+def latency(ms: float | None) -> str:
+    """Return a duration for people."""
+    if ms is None:
+        return "-"
+    if ms < 1000:
+        return f"{ms:.0f} ms"
+    return f"{ms / 1000:.1f} s" if ms < 120_000 else f"{ms / 60_000:.1f} min"
+
+
+def money(usd: float | None) -> str:
+    """Return US dollars for people; an unknown price is "-"."""
+    return "-" if usd is None else f"${usd:.6f}".rstrip("0").rstrip(".") if usd else "$0"
