@@ -1,0 +1,91 @@
+"""Outcomes made fit to store: valid JSON, valid UTF-8, of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import orjson
+from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
+
+from tracejury.result import Failure, Outcome, Score, Skip
+
+MAX_REASON_CHARS = 4_000
+MAX_ITEMS = 200
+MAX_ITEM_CHARS = 1_000
+MAX_DETAILS_BYTES = 64 * 1024
+MAX_TRACEBACK_CHARS = 8_000
+
+
+def bounded(outcome: Outcome) -> Outcome:
+    """The outcome with long texts and lists cut, and details as plain JSON data."""
+    if isinstance(outcome, Score):
+        return Score(
+            outcome.value,
+            outcome.verdict,
+            clip(outcome.reason, MAX_REASON_CHARS),
+            _clip_items(outcome.hits),
+            _clip_items(outcome.misses),
+            plain_details(outcome.details),
+            _clip_items(outcome.evidence),
+        )
+    if isinstance(outcome, Skip):
+        return Skip(clip(outcome.reason, MAX_REASON_CHARS), plain_details(outcome.details))
+    return Failure(
+        clip(outcome.error_type, MAX_ITEM_CHARS),
+        clip(outcome.message, MAX_REASON_CHARS),
+        clip_start(outcome.traceback, MAX_TRACEBACK_CHARS),
+    )
+
+
+def clip(text: str, limit: int) -> str:
+    """The text, cut at its end to `limit` characters, without lone surrogates."""
+    cut = text if len(text) <= limit else text[: limit - 1] + "…"
+    return cut if cut.isascii() else cut.encode("utf-8", "replace").decode("utf-8")
+
+
+def clip_start(text: str, limit: int) -> str:
+    """The text, cut at its start to `limit` characters: the end of a traceback says most."""
+    return clip(text if len(text) <= limit else "…" + text[1 - limit :], limit)
+
+
+def plain_details(details: Mapping[str, Any]) -> dict[str, Any]:
+    """The details as JSON data: NaN as text, sets as lists, unknown objects as their text.
+
+    What is nested too deep, refers to itself or is too large is replaced by a note that says so.
+    """
+    if not details:
+        return {}
+    try:
+        text = _json_bytes(dict(details))
+        if len(text) > MAX_DETAILS_BYTES:
+            return {"dropped": f"the details took {len(text)} bytes, over {MAX_DETAILS_BYTES}"}
+        return cast("dict[str, Any]", orjson.loads(text))
+    except (ValueError, TypeError, RecursionError) as error:
+        return {"dropped": clip(f"the details are no JSON data: {error}", MAX_ITEM_CHARS)}
+
+
+def _json_bytes(value: object) -> bytes:
+    try:
+        return to_json(value, fallback=_text_of, inf_nan_mode="strings", bytes_mode="base64")
+    except PydanticSerializationError:
+        plain = to_jsonable_python(value, fallback=_text_of, bytes_mode="base64")
+        return to_json(_without_surrogates(plain), inf_nan_mode="strings")
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return clip(value, len(value) + 1)
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(v) for key, v in value.items()}
+    return [_without_surrogates(item) for item in value] if isinstance(value, list) else value
+
+
+def _text_of(value: object) -> str:
+    return clip(str(value), MAX_ITEM_CHARS)
+
+
+def _clip_items(items: Sequence[str]) -> tuple[str, ...]:
+    kept = tuple(clip(item, MAX_ITEM_CHARS) for item in items[:MAX_ITEMS])
+    left = len(items) - len(kept)
+    return (*kept[:-1], f"… and {left + 1} more") if left else kept

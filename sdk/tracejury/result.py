@@ -1,0 +1,185 @@
+"""What an evaluator says about a trace: `Outcome = Score | Skip | Failure`.
+
+A score is a judgement; a skip says that there was nothing to judge; a failure says that the
+evaluator broke. Neither of the latter is ever counted as a score.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, SupportsFloat, get_args
+
+Verdict = Literal["pass", "partial", "fail"]
+
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+ROUNDING = 1e-9  # a weighted mean may leave [0, 1] by a rounding error
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A judgement: how well the trace did, and why.
+
+    `value` is finite and in [0, 1]. Without a `verdict` one is derived from the value when the
+    evaluator is run. `hits` and `misses` say what was found right and wrong, `evidence` names
+    span ids; the three are kept as tuples. `details` is data for machines, kept as JSON.
+    """
+
+    value: float
+    verdict: Verdict | None = None
+    reason: str = ""
+    hits: Sequence[str] = ()
+    misses: Sequence[str] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        assign = object.__setattr__
+        assign(self, "value", unit_value(self.value))
+        if self.verdict is not None and self.verdict not in VERDICTS:
+            raise ValueError(f"verdict {self.verdict!r} is unknown; use one of {list(VERDICTS)}")
+        _require_text("reason", self.reason)
+        assign(self, "hits", _texts("hits", self.hits))
+        assign(self, "misses", _texts("misses", self.misses))
+        assign(self, "evidence", _texts("evidence", self.evidence))
+        _require_mapping("details", self.details)
+
+    def with_verdict(self, threshold: float = 1.0) -> Score:
+        """This score with a verdict; its own if it has one, else by `default_verdict`."""
+        if self.verdict is not None:
+            return self
+        return Score(
+            self.value,
+            default_verdict(self.value, threshold),
+            self.reason,
+            self.hits,
+            self.misses,
+            self.details,
+            self.evidence,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """No judgement, because the trace does not hold what would be judged; `reason` says what."""
+
+    reason: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _require_text("reason", self.reason)
+        if not self.reason.strip():
+            raise ValueError("a skip needs a reason: say what the trace did not hold")
+        _require_mapping("details", self.details)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The evaluator itself broke: it raised, ran too long, or returned something unusable."""
+
+    error_type: str
+    message: str
+    traceback: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("error_type", "message", "traceback"):
+            _require_text(name, getattr(self, name))
+
+
+Outcome = Score | Skip | Failure
+
+
+def default_verdict(value: float, threshold: float = 1.0) -> Verdict:
+    """pass at or above the threshold, fail at 0, partial between."""
+    if value >= threshold:
+        return "pass"
+    return "partial" if value > 0 else "fail"
+
+
+def unit_value(value: object) -> float:
+    """The value as a float in [0, 1]; what lies outside by a rounding error is moved inside.
+
+    Raises: TypeError for what is no number, ValueError for what is not finite or not in [0, 1].
+    """
+    if isinstance(value, (str, bytes)) or not isinstance(value, SupportsFloat):
+        raise TypeError(f"a score is a number in [0, 1], not {_shown(value)}")
+    number = float(value)
+    if not math.isfinite(number) or not -ROUNDING <= number <= 1 + ROUNDING:
+        raise ValueError(f"a score is a finite number in [0, 1], not {_shown(value)}")
+    return min(1.0, max(0.0, number))
+
+
+def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
+    """The outcome as JSON data: its fields, and `outcome`: score, skip or failure."""
+    if isinstance(outcome, Score):
+        return {
+            "outcome": "score",
+            "value": outcome.value,
+            "verdict": outcome.verdict,
+            "reason": outcome.reason,
+            "hits": list(outcome.hits),
+            "misses": list(outcome.misses),
+            "details": dict(outcome.details),
+            "evidence": list(outcome.evidence),
+        }
+    if isinstance(outcome, Skip):
+        return {"outcome": "skip", "reason": outcome.reason, "details": dict(outcome.details)}
+    return {
+        "outcome": "failure",
+        "error_type": outcome.error_type,
+        "message": outcome.message,
+        "traceback": outcome.traceback,
+    }
+
+
+OUTCOMES: dict[str, type[Score] | type[Skip] | type[Failure]] = {
+    "score": Score,
+    "skip": Skip,
+    "failure": Failure,
+}
+
+
+def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
+    """The outcome that `outcome_to_json` wrote.
+
+    Raises: ValueError where the data is no outcome; the message names the field.
+    """
+    if not isinstance(data, Mapping):
+        raise ValueError(f"an outcome is an object, not {_shown(data)}")
+    fields = dict(data)
+    kind = fields.pop("outcome", None)
+    outcome_type = OUTCOMES.get(kind) if isinstance(kind, str) else None
+    if outcome_type is None:
+        raise ValueError(f"outcome {_shown(kind)} is unknown; use one of {list(OUTCOMES)}")
+    try:
+        return outcome_type(**fields)
+    except TypeError as error:
+        raise ValueError(f"this is no {kind}: {error}") from error
+
+
+def _require_text(name: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is a text, not {_shown(value)}")
+
+
+def _require_mapping(name: str, value: object) -> None:
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{name} is a mapping, not {_shown(value)}")
+
+
+def _texts(name: str, values: object) -> tuple[str, ...]:
+    if values == ():
+        return ()
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} is a list of texts, not {_shown(values)}")
+    texts = tuple(values)
+    for text in texts:
+        _require_text(f"each of {name}", text)
+    return texts
+
+
+def _shown(value: object) -> str:
+    """A value as it stands in an error message: its type where its text is long."""
+    text = repr(value) if isinstance(value, (str, int, float, bool, type(None))) else ""
+    return text if 0 < len(text) <= 80 else f"a value of type {type(value).__name__}"
