@@ -8,7 +8,7 @@ from typing import Any, cast
 import orjson
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
-from tracejury.result import Failure, Outcome, Score, Skip
+from tracejury.result import Failure, Outcome, Score, Skip, default_verdict
 
 MAX_REASON_CHARS = 4_000
 MAX_ITEMS = 200
@@ -17,12 +17,12 @@ MAX_DETAILS_BYTES = 64 * 1024
 MAX_TRACEBACK_CHARS = 8_000
 
 
-def bounded(outcome: Outcome) -> Outcome:
-    """The outcome with long texts and lists cut, and details as plain JSON data."""
+def bounded(outcome: Outcome, threshold: float = 1.0) -> Outcome:
+    """The outcome with a verdict, long texts and lists cut, and details as plain JSON data."""
     if isinstance(outcome, Score):
         return Score(
             outcome.value,
-            outcome.verdict,
+            outcome.verdict or default_verdict(outcome.value, threshold),
             clip(outcome.reason, MAX_REASON_CHARS),
             _clip_items(outcome.hits),
             _clip_items(outcome.misses),
@@ -86,6 +86,8 @@ def _text_of(value: object) -> str:
 
 
 def _clip_items(items: Sequence[str]) -> tuple[str, ...]:
+    if not items:
+        return ()
     kept = tuple(clip(item, MAX_ITEM_CHARS) for item in items[:MAX_ITEMS])
     left = len(items) - len(kept)
     return (*kept[:-1], f"… and {left + 1} more") if left else kept

@@ -45,20 +45,6 @@ class Score:
         assign(self, "evidence", _texts("evidence", self.evidence))
         _require_mapping("details", self.details)
 
-    def with_verdict(self, threshold: float = 1.0) -> Score:
-        """This score with a verdict; its own if it has one, else by `default_verdict`."""
-        if self.verdict is not None:
-            return self
-        return Score(
-            self.value,
-            default_verdict(self.value, threshold),
-            self.reason,
-            self.hits,
-            self.misses,
-            self.details,
-            self.evidence,
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Skip:

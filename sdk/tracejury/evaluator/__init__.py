@@ -1,0 +1,20 @@
+"""The evaluator protocol: `Evaluator`, `Criteria`, `@evaluator`, and running one on one trace."""
+
+from tracejury.evaluator.base import Criteria, Evaluator, Returned
+from tracejury.evaluator.function import EvaluatorFunction, evaluator
+from tracejury.evaluator.hashing import criteria_hash
+from tracejury.evaluator.returned import to_outcome
+from tracejury.evaluator.run import run_evaluator
+from tracejury.evaluator.validation import describe
+
+__all__ = [
+    "Criteria",
+    "Evaluator",
+    "EvaluatorFunction",
+    "Returned",
+    "criteria_hash",
+    "describe",
+    "evaluator",
+    "run_evaluator",
+    "to_outcome",
+]
