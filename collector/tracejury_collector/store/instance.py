@@ -17,7 +17,7 @@ import duckdb
 from tracejury_collector.config import StorageSettings
 from tracejury_collector.errors import ConfigError, Unavailable
 from tracejury_collector.store.migrate import migrate
-from tracejury_collector.store.opening import open_database
+from tracejury_collector.store.opening import CATALOG, open_database
 
 _log = logging.getLogger(__name__)
 
@@ -70,6 +70,7 @@ class Instance:
         """Give a cursor that is closed after; see `Database.read`."""
         with self._changed:
             cursor = self.root.cursor()
+            cursor.execute(f"USE {CATALOG}")
             self._cursors.add(cursor)
         try:
             yield cursor

@@ -15,7 +15,14 @@ from tracejury_collector.errors import ConfigError, Unavailable
 
 _log = logging.getLogger(__name__)
 
+CATALOG = "tracejury"
+"""The database's name inside DuckDB; each new connection has to `USE` it."""
+
+_ATTACH_OPTIONS = "STORAGE_VERSION 'v1.5.0', ROW_GROUP_SIZE 16384"
+# A checkpoint writes the last row group again: small ones keep its pause short.
+
 _SETTINGS = (
+    f"USE {CATALOG}",
     "SET TimeZone = 'UTC'",
     "SET enable_external_access = false",
     "SET lock_configuration = true",
@@ -74,7 +81,7 @@ def _try(path: str, settings: StorageSettings) -> duckdb.DuckDBPyConnection | du
 
 def _connect(path: str, settings: StorageSettings) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(
-        path,
+        ":memory:",
         config={
             "memory_limit": f"{settings.memory}B",
             "threads": settings.threads,
@@ -89,6 +96,8 @@ def _connect(path: str, settings: StorageSettings) -> duckdb.DuckDBPyConnection:
         },
     )
     try:
+        quoted = path.replace("'", "''")
+        connection.execute(f"ATTACH '{quoted}' AS {CATALOG} ({_ATTACH_OPTIONS})")
         for sql in _SETTINGS:
             connection.execute(sql)
     except duckdb.Error:
