@@ -1,0 +1,120 @@
+"""Request → decode → store → answer: what both transports call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from tracejury_collector.config import Limits
+from tracejury_collector.errors import Unavailable
+from tracejury_collector.receive import replies
+from tracejury_collector.receive.accounts import Accounts
+from tracejury_collector.receive.admission import Admission, Reservation
+from tracejury_collector.receive.decompress import decompress
+from tracejury_collector.receive.otlp import Encoding, Signal, decode
+from tracejury_collector.receive.store_client import StoreClient, StoreSignal, to_ipc
+
+_DECODERS = 2
+_STORE_SIGNALS: dict[Signal, StoreSignal] = {"traces": "spans", "logs": "logs"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportRequest:
+    """One export request as it came from the wire."""
+
+    signal: Signal
+    encoding: Encoding
+    body: bytes
+    compression: str = "identity"
+
+
+class _Prepared(NamedTuple):
+    payload: pa.Buffer | None
+    rows: int
+    rejected: int
+    message: str
+
+
+class Ingest:
+    """Takes export requests until it is told to drain."""
+
+    def __init__(self, store: StoreClient, accounts: Accounts, limits: Limits) -> None:
+        self.limits = limits
+        self.draining = False
+        self._store = store
+        self._accounts = accounts
+        self._admission = Admission(limit_bytes=limits.in_flight_bytes, wait_s=limits.wait)
+        self._decoding = asyncio.Semaphore(_DECODERS)
+        self._threads = ThreadPoolExecutor(_DECODERS, thread_name_prefix="decode")
+
+    @asynccontextmanager
+    async def admit(self, signal: Signal, size: int) -> AsyncIterator[Reservation]:
+        """Hold `size` bytes of a request inside the block.
+
+        Raises: Unavailable when there is no room for them, or the service is shutting down.
+        """
+        try:
+            if self.draining:
+                raise Unavailable("the service is shutting down; try again soon")
+            async with self._admission.admit(size) as reservation:
+                yield reservation
+        except Unavailable:
+            self._accounts.shed(signal)
+            raise
+
+    async def export(self, request: ExportRequest, reservation: Reservation) -> bytes:
+        """Return the reply once what the request holds is on disk.
+
+        Raises: MalformedRequest, TooLarge, Unavailable
+        """
+        prepared = await self._prepare(request, reservation)
+        if request.signal == "metrics":
+            self._accounts.rejected("metrics", prepared.rejected)
+        elif prepared.rows or prepared.rejected:
+            await self._commit(_STORE_SIGNALS[request.signal], prepared)
+        return replies.success(
+            request.signal, request.encoding, prepared.rejected, prepared.message
+        )
+
+    async def _prepare(self, request: ExportRequest, reservation: Reservation) -> _Prepared:
+        """Return the decoded request.
+
+        Few requests are decoded at a time, and only while the rows that wait for their commit
+        are within the budget: a small compressed body can become a large batch.
+        """
+        async with self._decoding:
+            await self._admission.enter(own=reservation.size, extra=0)
+            loop = asyncio.get_running_loop()
+            prepared = await loop.run_in_executor(self._threads, self._decode, request)
+            if prepared.payload is not None:
+                reservation.force_to(len(request.body) + prepared.payload.size)
+            return prepared
+
+    def _decode(self, request: ExportRequest) -> _Prepared:
+        limits = self.limits
+        body = decompress(request.body, request.compression, limits.decompressed_bytes)
+        decoded = decode(request.signal, request.encoding, body, limits)
+        rows = decoded.table.num_rows if decoded.table is not None else 0
+        payload = to_ipc(decoded.table) if decoded.table is not None and rows else None
+        return _Prepared(payload, rows, decoded.rejected, decoded.message)
+
+    async def _commit(self, signal: StoreSignal, prepared: _Prepared) -> None:
+        rows, rejected = prepared.rows, prepared.rejected
+        try:
+            if prepared.payload is None:
+                await self._store.account(signal, rejected=rejected)
+            else:
+                await self._store.append(signal, prepared.payload, rows=rows, rejected=rejected)
+        except Unavailable:
+            self._accounts.shed_items(signal, rows + rejected)
+            raise
+
+    def close(self) -> None:
+        """Stop the decoders."""
+        self._threads.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,63 @@
+"""OTLP requests → Arrow tables: traces and logs, protobuf and JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+import pyarrow as pa
+
+from tracejury_collector.config import Limits
+from tracejury_collector.receive import metrics, otlp_json, otlp_proto
+from tracejury_collector.receive.columns import LogRows, Rows, SpanRows
+
+Signal = Literal["traces", "logs", "metrics"]
+Encoding = Literal["protobuf", "json"]
+
+_MAX_REASONS = 5
+_METRICS_REFUSED = "metrics are not kept here; send traces and logs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoded:
+    """One request: the rows to store, how many items were rejected, and why."""
+
+    table: pa.Table | None
+    rejected: int = 0
+    message: str = ""
+
+
+def decode(signal: Signal, encoding: Encoding, body: bytes, limits: Limits) -> Decoded:
+    """Return the rows of an export request; what cannot be taken is rejected one by one.
+
+    Raises: MalformedRequest where the body as a whole cannot be read; TooLarge.
+    """
+    if signal == "metrics":
+        count = metrics.count_data_points(encoding, body)
+        return Decoded(table=None, rejected=count, message=_METRICS_REFUSED if count else "")
+    if signal == "traces":
+        spans = SpanRows(limits.decompressed_bytes)
+        decode_spans = otlp_proto.decode_spans if encoding == "protobuf" else otlp_json.decode_spans
+        decode_spans(body, spans, limits)
+        return _decoded(spans, "spans")
+    logs = LogRows(limits.decompressed_bytes)
+    decode_logs = otlp_proto.decode_logs if encoding == "protobuf" else otlp_json.decode_logs
+    decode_logs(body, logs, limits)
+    return _decoded(logs, "log records")
+
+
+def _decoded(rows: Rows, noun: str) -> Decoded:
+    table = rows.table()
+    return Decoded(
+        table=table, rejected=rows.rejected.total(), message=_message(rows.rejected, noun)
+    )
+
+
+def _message(rejected: Counter[str], noun: str) -> str:
+    if not rejected:
+        return ""
+    reasons = [f"{count}: {reason}" for reason, count in rejected.most_common(_MAX_REASONS)]
+    if len(rejected) > _MAX_REASONS:
+        reasons.append("and other reasons")
+    return f"{rejected.total()} {noun} rejected; " + "; ".join(reasons)

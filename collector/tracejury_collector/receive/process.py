@@ -1,0 +1,100 @@
+"""The receiver process: both OTLP ports, one ingest, one connection to the store."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import uvicorn
+
+from tracejury_collector.config import Config
+from tracejury_collector.errors import Unavailable
+from tracejury_collector.receive import grpc, http
+from tracejury_collector.receive.accounts import Accounts
+from tracejury_collector.receive.ingest import Ingest
+from tracejury_collector.receive.store_client import StoreClient
+
+_DRAIN_S = 6.0
+_LAST_REPORT_S = 1.0
+_START_POLL_S = 0.01
+_KEEP_ALIVE_S = 75  # above the schedules of stock exporters, which reuse their connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiverSettings:
+    """What a receiver process is given by the supervisor."""
+
+    config: Config
+    http_sockets: Sequence[int]
+    """File descriptors of sockets that listen already."""
+    grpc_address: str
+    store_socket: str
+    ready: Callable[[], None]
+    """Called once both ports answer."""
+
+
+class _Server(uvicorn.Server):
+    """uvicorn that leaves the signals of the process alone."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def run(settings: ReceiverSettings, stop: asyncio.Event) -> None:
+    """Serve both ports until `stop` is set; then answer what is in flight and return."""
+    limits = settings.config.limits
+    store = StoreClient(settings.store_socket, commit_s=limits.commit)
+    accounts = Accounts(store)
+    ingest = Ingest(store, accounts, limits)
+    await store.start()
+    reporting = asyncio.create_task(accounts.keep_reporting(), name="accounts")
+    try:
+        await _serve(settings, ingest, stop)
+        reporting.cancel()
+        with contextlib.suppress(TimeoutError, Unavailable):
+            async with asyncio.timeout(_LAST_REPORT_S):
+                await accounts.report()
+    finally:
+        reporting.cancel()
+        await store.close()
+        ingest.close()
+
+
+async def _serve(settings: ReceiverSettings, ingest: Ingest, stop: asyncio.Event) -> None:
+    grpc_server = grpc.create_server(ingest, settings.grpc_address)
+    http_server = _http_server(ingest)
+    sockets = [socket.socket(fileno=fd) for fd in settings.http_sockets]
+    serving = asyncio.create_task(http_server.serve(sockets), name="http")
+    stopping = asyncio.create_task(stop.wait(), name="stop")
+    try:
+        await grpc_server.start()
+        while not http_server.started and not serving.done():
+            await asyncio.sleep(_START_POLL_S)
+        settings.ready()
+        await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopping.cancel()
+        ingest.draining = True
+        http_server.should_exit = True
+        await asyncio.gather(serving, grpc_server.stop(_DRAIN_S))
+
+
+def _http_server(ingest: Ingest) -> _Server:
+    return _Server(
+        uvicorn.Config(
+            http.create_app(ingest),
+            http="httptools",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            timeout_keep_alive=_KEEP_ALIVE_S,
+            timeout_graceful_shutdown=int(_DRAIN_S),
+        )
+    )

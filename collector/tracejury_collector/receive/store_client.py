@@ -1,0 +1,156 @@
+"""The receiver's end of the socket to the store: batches go in, answers come after the commit.
+
+A batch is kept until it is answered. When the store goes away the client connects again and sends
+everything that is still unanswered; the store knows spans it already has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import orjson
+import pyarrow as pa
+
+from tracejury.errors import TracejuryError
+from tracejury_collector.errors import Unavailable
+from tracejury_collector.ipc import read_frame, write_frame
+
+StoreSignal = Literal["spans", "logs"]
+
+_FIRST_DELAY_S = 0.05
+_LONGEST_DELAY_S = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appended:
+    """What became of a batch: how many rows are new, and how many were known."""
+
+    stored: int
+    duplicate: int
+
+
+@dataclass(slots=True, kw_only=True)
+class _Pending:
+    header: dict[str, Any]
+    payload: memoryview
+    answer: asyncio.Future[dict[str, Any]]
+
+
+class StoreClient:
+    """One connection to the store on which many requests wait at the same time."""
+
+    def __init__(self, path: str, *, commit_s: float) -> None:
+        self._path = path
+        self._commit_s = commit_s
+        self._ids = itertools.count(1)
+        self._pending: dict[int, _Pending] = {}
+        self._writer: asyncio.StreamWriter | None = None
+        self._loop_task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin to connect; requests may be made at once and wait for the connection."""
+        self._loop_task = asyncio.create_task(self._stay_connected(), name="store client")
+
+    async def close(self) -> None:
+        """Close the connection; whoever still waits gets Unavailable."""
+        if self._loop_task:
+            self._loop_task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._loop_task
+        for pending in self._pending.values():
+            if not pending.answer.done():
+                pending.answer.set_exception(Unavailable("the service is shutting down"))
+
+    async def append(
+        self, signal: StoreSignal, payload: pa.Buffer, *, rows: int, rejected: int
+    ) -> Appended:
+        """Return what became of the rows in `payload` (an Arrow IPC stream) once committed.
+
+        Raises: Unavailable when the store did not commit in time.
+        """
+        header = {"op": "append", "signal": signal, "rejected": rejected, "rows": rows}
+        answer = await self._request(header, memoryview(payload))
+        return Appended(stored=answer["stored"], duplicate=answer["duplicate"])
+
+    async def account(
+        self, signal: str, *, rejected: int = 0, shed: int = 0, shed_requests: int = 0
+    ) -> None:
+        """Report what never became a batch; returns once the store has counted it.
+
+        Raises: Unavailable when the store did not answer in time.
+        """
+        await self._request(
+            {
+                "op": "account",
+                "signal": signal,
+                "rejected": rejected,
+                "shed": shed,
+                "shed_requests": shed_requests,
+            },
+            memoryview(b""),
+        )
+
+    async def _request(self, header: dict[str, Any], payload: memoryview) -> dict[str, Any]:
+        number = next(self._ids)
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        pending = _Pending(header={**header, "id": number}, payload=payload, answer=answer)
+        self._pending[number] = pending
+        try:
+            async with asyncio.timeout(self._commit_s):
+                self._send(pending)
+                reply = await answer
+        except TimeoutError:
+            raise Unavailable("the store did not commit in time; try again soon") from None
+        finally:
+            self._pending.pop(number, None)
+        if reply["op"] != "failed":
+            return reply
+        if reply["retry"]:
+            raise Unavailable(f"the store cannot take this now: {reply['error']}")
+        raise TracejuryError(f"the store refused a batch: {reply['error']}")
+
+    def _send(self, pending: _Pending) -> None:
+        if self._writer:
+            write_frame(self._writer, pending.header, pending.payload)
+
+    async def _stay_connected(self) -> None:
+        delay_s = _FIRST_DELAY_S
+        while True:
+            try:
+                reader, writer = await asyncio.open_unix_connection(self._path)
+            except OSError:
+                await asyncio.sleep(delay_s)
+                delay_s = min(2 * delay_s, _LONGEST_DELAY_S)
+                continue
+            delay_s = _FIRST_DELAY_S
+            try:
+                await self._converse(reader, writer)
+            except (OSError, EOFError, orjson.JSONDecodeError):
+                await asyncio.sleep(delay_s)
+            finally:
+                self._writer = None
+                writer.close()
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        write_frame(writer, {"op": "hello", "role": "receiver", "pid": os.getpid()})
+        for pending in self._pending.values():
+            write_frame(writer, pending.header, pending.payload)
+        self._writer = writer
+        while True:
+            header, _ = await read_frame(reader)
+            pending_or_none = self._pending.get(header.get("id", 0))
+            if pending_or_none and not pending_or_none.answer.done():
+                pending_or_none.answer.set_result(header)
+
+
+def to_ipc(table: pa.Table) -> pa.Buffer:
+    """Return the table as an Arrow IPC stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
