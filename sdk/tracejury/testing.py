@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from tracejury.trace import (
@@ -27,11 +28,12 @@ from tracejury.trace import (
 
 START_NS = 1_700_000_000_000_000_000
 MS = 1_000_000
+NO_ARGUMENTS: Mapping[str, Any] = MappingProxyType({})
 
 
 def make_trace(
     *,
-    input: str = "What is the weather in Paris?",  # noqa: A002 - the field's own name reads best
+    input: str = "What is the weather in Paris?",
     output: str = "It is 18 degrees in Paris.",
     tool_calls: Iterable[ToolCall | str] = (),
     llm_calls: Iterable[LLMCall] = (),
@@ -63,27 +65,29 @@ def make_trace(
         "tool_calls": calls,
         "llm_calls": models,
         "spans": _spans(calls, models, end_ns),
-        "error_count": sum(call.error is not None for call in (*calls, *models)),
+        "error_count": sum(
+            e is not None for e in (*(c.error for c in calls), *(m.error for m in models))
+        ),
     }
     return Trace(**defaults | fields)
 
 
 def make_tool_call(
     name: str = "get_weather",
-    arguments: Any = None,
+    arguments: Any = NO_ARGUMENTS,
     output: Any = "ok",
     *,
     error: str | SpanError | None = None,
     **fields: Any,
 ) -> ToolCall:
-    """A tool call that ran; without arguments it was called with {}.
+    """A tool call that ran; arguments are {} unless given, None where they were not recorded.
 
     With an `error` (a message or a SpanError) it failed and has no output; `fields` set any
     other field of a ToolCall, such as `span_id` or `source`.
     """
     defaults: dict[str, Any] = {
         "name": name,
-        "arguments": {} if arguments is None else arguments,
+        "arguments": {} if arguments is NO_ARGUMENTS else arguments,
         "output": None if error else output,
         "output_text": "" if error else _text(output),
         "error": SpanError(type="ToolError", message=error) if isinstance(error, str) else error,
@@ -94,7 +98,7 @@ def make_tool_call(
 
 def make_llm_call(
     *,
-    input: Sequence[Message] = (),  # noqa: A002 - the field's own name reads best
+    input: Sequence[Message] = (),
     output: Sequence[Message] = (),
     tools: Iterable[str | ToolDefinition] = (),
     input_tokens: int | None = 100,

@@ -69,7 +69,7 @@ class Evaluator(BaseModel, Generic[C]):
         check_definition(cls, Criteria)
 
     @abstractmethod
-    def evaluate(self, trace: Trace, criteria: C) -> Returned:
+    def evaluate(self, trace: Trace, criteria: C, /) -> Returned:
         """Judge the trace: a bool, a number in [0, 1], a `Score`, a `Skip`, a mapping, or async."""
 
     @classmethod

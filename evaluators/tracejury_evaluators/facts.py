@@ -1,0 +1,76 @@
+"""What a trace can say and what it cannot: the reasons to skip, and where the evidence is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tracejury.result import Skip
+from tracejury.trace import ToolCall, Trace
+
+RUN_KINDS = ("agent", "llm")
+
+
+def missing_tool_calls(trace: Trace) -> Skip | None:
+    """Why there are no tool calls to look at; None where there are some."""
+    if trace.tool_calls:
+        return None
+    return unseen_tool_calls(trace) or Skip("the agent called no tool")
+
+
+def unseen_tool_calls(trace: Trace) -> Skip | None:
+    """Why tool calls may have been made and not be seen; None where all would be seen."""
+    if trace.tool_calls:
+        return None
+    if trace.kind not in RUN_KINDS:
+        return Skip(f"the trace is no run of an agent or a model (its kind is {trace.kind!r})")
+    if trace.flags.not_captured:
+        return Skip("message content was not captured, so tool calls cannot be seen")
+    return None
+
+
+def missing_output(trace: Trace) -> Skip | None:
+    """Why there is no output to look at; None where there is some, or where it is empty."""
+    if trace.output_text.strip():
+        return None
+    if trace.kind not in RUN_KINDS:
+        return Skip(f"the trace is no run of an agent or a model (its kind is {trace.kind!r})")
+    if trace.flags.not_captured:
+        return Skip("the output was not captured")
+    if trace.flags.redacted:
+        return Skip("the output was redacted")
+    if trace.kind == "llm" and trace.tool_calls:
+        return Skip("the model asked for a tool and gave no text")
+    return None
+
+
+def altered_output(trace: Trace) -> str:
+    """How the recorded content may differ from the real one; "" where it does not."""
+    if trace.flags.truncated:
+        return "truncated"
+    return "redacted" if trace.flags.redacted else ""
+
+
+def call_spans(calls: Iterable[ToolCall]) -> list[str]:
+    """The span ids of tool calls; for a call without a span, the span of the model's request."""
+    ids = (call.span_id or call.requested_by_span_id for call in calls)
+    return list(dict.fromkeys(span_id for span_id in ids if span_id))
+
+
+def output_spans(trace: Trace) -> list[str]:
+    """The span where the output came from: the last model call's, else the first root's."""
+    if trace.llm_calls:
+        return [trace.llm_calls[-1].span_id]
+    return [span.span_id for span in trace.spans if not span.parent_span_id][:1]
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 tool call`, `2 tool calls`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def listed(items: Iterable[str], limit: int = 5) -> str:
+    """Items for a sentence: quoted, the first few of many."""
+    all_items = list(items)
+    more = len(all_items) - limit
+    shown = ", ".join(repr(item) for item in all_items[:limit])
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,0 +1,182 @@
+"""The evaluators that can be named in a config: the built-in ones and those of plugins."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from pydantic import ValidationError
+
+from tracejury.errors import DefinitionError
+from tracejury.evaluator import Evaluator, EvaluatorFunction
+from tracejury.evaluator.validation import describe, field_names, nearest
+from tracejury_evaluators.budget import LatencyBudget, TokenBudget
+from tracejury_evaluators.output import NonEmptyOutput, Regex
+from tracejury_evaluators.structure import JsonSchema
+from tracejury_evaluators.tools import DefinedTools, NoToolErrors, ToolJaccard, ToolUsage
+from tracejury_evaluators.trajectory import NoLoops
+
+ENTRY_POINT_GROUP = "tracejury.evaluators"
+BUILT_IN_ORIGIN = "built in"
+
+BUILT_IN: tuple[type[Evaluator[Any]], ...] = (
+    NonEmptyOutput,
+    Regex,
+    JsonSchema,
+    NoToolErrors,
+    DefinedTools,
+    ToolUsage,
+    ToolJaccard,
+    NoLoops,
+    LatencyBudget,
+    TokenBudget,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluatorType:
+    """A type of evaluator as it is listed to users."""
+
+    type: str
+    label: str
+    description: str
+    config_schema: dict[str, Any]
+    criteria_schema: dict[str, Any]
+    builtin: bool
+
+
+class Registry:
+    """Evaluator types by name."""
+
+    def __init__(self) -> None:
+        self._classes: dict[str, type[Evaluator[Any]]] = {}
+        self._origins: dict[str, str] = {}
+        self._rows: dict[str, EvaluatorType] = {}
+
+    def register(self, definition: object, *, origin: str) -> None:
+        """Add an evaluator class or a function made an evaluator.
+
+        `origin` says where it comes from, for messages.
+        Raises: DefinitionError where it is no evaluator, or where its name is taken.
+        """
+        evaluator = _evaluator_class(definition, origin)
+        name = evaluator.type
+        if name in self._classes:
+            raise DefinitionError(
+                f"evaluator type {name!r} of {origin} is already registered "
+                f"({self._origins[name]}); rename one of the two"
+            )
+        self._rows[name] = _row(evaluator, origin)
+        self._classes[name] = evaluator
+        self._origins[name] = origin
+
+    def types(self) -> list[EvaluatorType]:
+        """All types: the built-in ones in their order, then plugins as they were registered."""
+        return list(self._rows.values())
+
+    def evaluator_class(self, type_name: str) -> type[Evaluator[Any]]:
+        """The class of a type.
+
+        Raises: DefinitionError for an unknown one; it names the nearest.
+        """
+        evaluator = self._classes.get(type_name)
+        if evaluator is None:
+            hint = nearest(str(type_name), self._classes)
+            known = "" if hint else f"; known are {', '.join(sorted(self._classes))}"
+            raise DefinitionError(f"evaluator type {type_name!r} is unknown{hint}{known}")
+        return evaluator
+
+    def build(self, type_name: str, config: Mapping[str, Any] | None = None) -> Evaluator[Any]:
+        """An evaluator of this type with this config.
+
+        Raises: DefinitionError for an unknown type or a config that does not fit; it names the
+        field, the value and what would fit.
+        """
+        evaluator = self.evaluator_class(type_name)
+        if config is not None and not isinstance(config, Mapping):
+            raise DefinitionError(
+                f"evaluator {type_name}: config is a mapping, not {type(config).__name__}"
+            )
+        try:
+            return evaluator.model_validate(dict(config or {}))
+        except ValidationError as error:
+            problems = describe(error, "config", field_names(evaluator))
+            raise DefinitionError(f"evaluator {type_name}: {problems}") from error
+        except Exception as error:
+            raise DefinitionError(
+                f"evaluator {type_name}: the config cannot be used: {type(error).__name__}: {error}"
+            ) from error
+
+
+def built_in_registry() -> Registry:
+    """A registry of the built-in evaluators alone."""
+    registry = Registry()
+    for evaluator in BUILT_IN:
+        registry.register(evaluator, origin=BUILT_IN_ORIGIN)
+    return registry
+
+
+def default_registry() -> Registry:
+    """The built-in evaluators, then those of the entry points `tracejury.evaluators`.
+
+    Raises: DefinitionError where an installed plugin cannot be used; it names the plugin.
+    """
+    registry = built_in_registry()
+    add_entry_points(registry, entry_points(group=ENTRY_POINT_GROUP))
+    return registry
+
+
+def add_entry_points(registry: Registry, found: Iterable[EntryPoint]) -> None:
+    """Register what entry points name, in order of their names."""
+    for entry_point in sorted(found, key=lambda entry: (entry.name, entry.value)):
+        registry.register(_loaded(entry_point), origin=_origin(entry_point))
+
+
+def _loaded(entry_point: EntryPoint) -> object:
+    try:
+        return entry_point.load()
+    except BaseException as error:
+        raise DefinitionError(
+            f"{_origin(entry_point)} cannot be loaded: {type(error).__name__}: {error}; "
+            "mend or uninstall the plugin"
+        ) from error
+
+
+def _origin(entry_point: EntryPoint) -> str:
+    package = f" of {entry_point.dist.name}" if entry_point.dist else ""
+    return f"entry point {entry_point.name!r} ({entry_point.value}){package}"
+
+
+def _evaluator_class(definition: object, origin: str) -> type[Evaluator[Any]]:
+    if isinstance(definition, EvaluatorFunction):
+        return definition.evaluator_type
+    if not inspect.isclass(definition) or not issubclass(definition, Evaluator):
+        raise DefinitionError(
+            f"{origin}: {definition!r:.100} is no evaluator; "
+            "name a subclass of Evaluator or a function decorated with @evaluator"
+        )
+    if inspect.isabstract(definition):
+        left = ", ".join(sorted(definition.__abstractmethods__))
+        raise DefinitionError(f"{origin}: {definition.__name__} does not define {left}")
+    return definition
+
+
+def _row(evaluator: type[Evaluator[Any]], origin: str) -> EvaluatorType:
+    try:
+        config_schema, criteria_schema = evaluator.config_schema(), evaluator.criteria_schema()
+    except Exception as error:
+        raise DefinitionError(
+            f"{origin}: {evaluator.type} has a field without a JSON Schema: {error}; "
+            "use types that JSON can hold"
+        ) from error
+    return EvaluatorType(
+        type=evaluator.type,
+        label=evaluator.label or evaluator.type.replace("-", " ").capitalize(),
+        description=inspect.cleandoc(evaluator.__doc__ or ""),
+        config_schema=config_schema,
+        criteria_schema=criteria_schema,
+        builtin=origin == BUILT_IN_ORIGIN,
+    )
