@@ -1,0 +1,1 @@
+"""The jobs of assembly: reading messages, joining tool calls, counting tokens, finding turns."""

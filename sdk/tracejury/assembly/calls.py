@@ -1,0 +1,220 @@
+"""Tool calls: what ran joined with what models asked for, each call once."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tracejury.assembly.messages import calls_of
+from tracejury.assembly.nodes import Forest, Node
+from tracejury.assembly.toolspans import Ran, same_name, tool_runs
+from tracejury.assembly.unwrap import output_text
+from tracejury.assembly.usage import Call
+from tracejury.dialects.decode import decode, to_text
+from tracejury.dialects.plan import DIALECTS
+from tracejury.trace import Message, Part, SpanError, ToolCall
+
+_HANDOFF = re.compile(r"(?:transfer|handoff|hand_off)_to_.+|transfer_to_agent")
+
+
+class Asked:
+    """A call that a model asked for."""
+
+    __slots__ = ("node", "part", "taken")
+
+    def __init__(self, part: Part, node: Node) -> None:
+        self.part = part
+        self.node = node
+        self.taken = False
+
+
+def tool_calls(forest: Forest, calls: Sequence[Call]) -> tuple[ToolCall, ...]:
+    """The trace's tool calls in order of execution."""
+    answers = _answer_tools(node.fields.dialect for node in forest.nodes)
+    handoffs = any(node.kind == "handoff" for node in forest.nodes)
+    runs = [ran for ran in tool_runs(forest) if not answers(ran.name)]
+    asked = [
+        a
+        for a in _asked(forest, calls)
+        if not answers(a.part.name) and not (handoffs and _HANDOFF.fullmatch(a.part.name))
+    ]
+    results = _results(forest, calls)
+    pairs = _join(runs, asked)
+    placed: list[tuple[tuple[int, int, int], ToolCall]] = []
+    for ran in runs:
+        call = _from_span(ran, pairs.get(id(ran)), results)
+        placed.append(((ran.node.record.start_ns, 0, ran.node.order), call))
+    for position, request in enumerate(asked):
+        if not request.taken:
+            end = request.node.record.end_ns or request.node.record.start_ns
+            placed.append(((end, 1, position), _from_message(request, results)))
+    placed.sort(key=lambda item: item[0])
+    return tuple(call for _, call in placed)
+
+
+def _answer_tools(dialects: Iterable[str]) -> Any:
+    """A test for names of tools by which an agent of these dialects gives its answer."""
+    present = set(dialects)
+    patterns = [p for d in DIALECTS if d.name in present for p in d.answer_tools]
+    if not patterns:
+        return lambda _: False
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns)).fullmatch
+
+
+def _asked(forest: Forest, calls: Sequence[Call]) -> list[Asked]:
+    """The calls that models asked for, in order, each once."""
+    requests = [(part, call.main) for call in calls for part in calls_of(call.output)]
+    if not requests:
+        requests = _asked_in_agents(forest, calls)
+    seen: set[str] = set()
+    found: list[Asked] = []
+    for part, node in requests:
+        if not part.id or part.id not in seen:
+            seen.add(part.id)
+            found.append(Asked(part, node))
+    return found
+
+
+def _asked_in_agents(forest: Forest, calls: Sequence[Call]) -> list[tuple[Part, Node]]:
+    """Where no model call recorded its answer: the calls in the agents' own messages."""
+    if any(message.parts for call in calls for message in call.output):
+        return []
+    for node in forest.nodes:
+        if node.kind in ("agent", "workflow", "unknown", "step"):
+            found = calls_of(_since_question(node.output)) or calls_of(_since_question(node.input))
+            if found:
+                return _spread(forest, node, found)
+    return []
+
+
+def _spread(forest: Forest, node: Node, found: list[Part]) -> list[tuple[Part, Node]]:
+    """The calls of this node and of the nodes beside it that hold messages as well."""
+    requests = [(part, node) for part in found]
+    for other in forest.nodes[node.order + 1 :]:
+        if other.kind == node.kind and other.parent is node.parent:
+            requests += [(part, other) for part in calls_of(_since_question(other.output))]
+    return requests
+
+
+def _since_question(messages: Sequence[Message]) -> Sequence[Message]:
+    """The messages from the last one of the user on."""
+    for position in range(len(messages) - 1, -1, -1):
+        if messages[position].role == "user":
+            return messages[position:]
+    return messages
+
+
+def _results(forest: Forest, calls: Sequence[Call]) -> dict[str, Part]:
+    """The tool results in messages, by call id; the first recorded stays."""
+    found: dict[str, Part] = {}
+    for call in calls:
+        _take_results(call.input, found)
+        _take_results(call.output, found)
+    for node in forest.nodes:
+        if node.kind in ("agent", "workflow"):
+            _take_results(node.output, found)
+            _take_results(node.input, found)
+    return found
+
+
+def _take_results(messages: Sequence[Message], found: dict[str, Part]) -> None:
+    for message in messages:
+        for part in message.parts:
+            if part.type == "tool_result" and part.id:
+                found.setdefault(part.id, part)
+
+
+def _join(runs: list[Ran], asked: list[Asked]) -> dict[int, Asked]:
+    """For each run its request: by id, else by name and arguments, else by name and order."""
+    pairs: dict[int, Asked] = {}
+    by_id = {a.part.id: a for a in asked if a.part.id}
+    for ran in runs:
+        request = by_id.get(ran.id) if ran.id else None
+        if request is not None:
+            request.taken = True
+            pairs[id(ran)] = request
+    _join_by(runs, asked, pairs, equal_arguments=True)
+    _join_by(runs, asked, pairs, equal_arguments=False)
+    return pairs
+
+
+def _join_by(
+    runs: list[Ran], asked: list[Asked], pairs: dict[int, Asked], *, equal_arguments: bool
+) -> None:
+    """Join what is left, by name and (if asked for) arguments, in order."""
+    open_: dict[str, deque[Asked]] = defaultdict(deque)
+    names: dict[str, str] = {}
+    for request in asked:
+        if not request.taken:
+            open_[_key(request.part.name, request.part.arguments, equal_arguments)].append(request)
+            names.setdefault(request.part.name, request.part.name)
+    if not open_:
+        return
+    for ran in runs:
+        if id(ran) in pairs:
+            continue
+        for name in names:
+            if not same_name(name, ran.name):
+                continue
+            waiting = open_.get(_key(name, ran.arguments, equal_arguments))
+            if waiting:
+                request = waiting.popleft()
+                request.taken = True
+                pairs[id(ran)] = request
+                break
+
+
+def _key(name: str, arguments: Any, with_arguments: bool) -> str:
+    if not with_arguments:
+        return name
+    data = decode(arguments)
+    if isinstance(data, dict):
+        data = dict(sorted(data.items()))
+    return f"{name}\n{to_text(data)}"
+
+
+def _from_span(ran: Ran, request: Asked | None, results: dict[str, Part]) -> ToolCall:
+    node, name, call_id = ran.node, ran.name, ran.id
+    arguments, output, error = ran.arguments, ran.output, ran.error
+    if request is not None:
+        name, call_id = request.part.name or name, call_id or request.part.id
+        if not isinstance(arguments, dict) and request.part.arguments is not None:
+            arguments = request.part.arguments
+    result = results.get(call_id) if call_id else None
+    if result is not None:
+        output = result.output if output is None else output
+        if error is None and result.is_error:
+            error = SpanError(message=output_text(result.output))
+    return ToolCall(
+        name=name,
+        arguments=arguments,
+        output=output,
+        output_text=output_text(output),
+        error=error,
+        id=call_id,
+        start_ns=node.record.start_ns,
+        latency_ms=node.latency_ms,
+        span_id=node.span_id,
+        requested_by_span_id=request.node.span_id if request is not None else "",
+        source="both" if request is not None else "span",
+    )
+
+
+def _from_message(request: Asked, results: dict[str, Part]) -> ToolCall:
+    part = request.part
+    result = results.get(part.id) if part.id else None
+    output = result.output if result is not None else part.output
+    failed = result is not None and result.is_error
+    return ToolCall(
+        name=part.name,
+        arguments=part.arguments,
+        output=output,
+        output_text=output_text(output),
+        error=SpanError(message=output_text(output)) if failed else None,
+        id=part.id,
+        start_ns=request.node.record.end_ns or request.node.record.start_ns,
+        requested_by_span_id=request.node.span_id,
+        source="message",
+    )

@@ -1,0 +1,110 @@
+"""Prices of model calls, from the table that ships with genai-prices; never from the network."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from tracejury.trace import Usage
+
+_MILLION = 1_000_000
+_ALIASES = {
+    "vertex_ai": "google",
+    "gemini": "google",
+    "gcp": "google",
+    "xai": "x-ai",
+    "x_ai": "x-ai",
+    "mistral_ai": "mistral",
+    "moonshot_ai": "moonshotai",
+    "az.ai.openai": "azure",
+    "az.ai.inference": "azure",
+    "azure.ai.inference": "azure",
+}
+# The price of a span without a time: that of a fixed day, so that assembly stays pure.
+_UNDATED = datetime(2026, 1, 1, tzinfo=UTC)
+_FAILURES = (LookupError, ValueError, ArithmeticError, TypeError, AttributeError)
+
+
+def estimate_usd(provider: str, model: str, usage: Usage, start_ns: int) -> float | None:
+    """What the call costs in US dollars by list price; None if the price is unknown."""
+    if not model or (usage.input_tokens is None and usage.output_tokens is None):
+        return None
+    prices = _prices(
+        _ALIASES.get(provider, provider), model, _priced_day(provider, model, start_ns)
+    )
+    return None if prices is None else prices.cost(usage)
+
+
+class _Prices:
+    """The prices of one model: rates per token, or the library where they have tiers."""
+
+    def __init__(self, model_price: Any) -> None:
+        self._price = model_price
+        self._rates: tuple[float, float, float, float] | None = None
+        if not any(_has_tiers(value) for value in vars(model_price).values()):
+            base = self._exact(_MILLION, 0, 0, 0)
+            self._rates = (
+                base / _MILLION,
+                self._exact(0, _MILLION, 0, 0) / _MILLION,
+                self._exact(_MILLION, 0, _MILLION, 0) / _MILLION,
+                self._exact(_MILLION, 0, 0, _MILLION) / _MILLION,
+            )
+
+    def _exact(self, input_: int, output: int, cache_read: int, cache_write: int) -> float:
+        from genai_prices import Usage as Counts
+
+        counts = Counts(
+            input_tokens=input_,
+            output_tokens=output,
+            cache_read_tokens=cache_read,
+            cache_write_tokens=cache_write,
+        )
+        return float(self._price.calc_price(counts)["total_price"])
+
+    def cost(self, usage: Usage) -> float | None:
+        total, output = usage.input_tokens or 0, usage.output_tokens or 0
+        cache_read = min(usage.cache_read_tokens or 0, total)
+        cache_write = min(usage.cache_write_tokens or 0, total - cache_read)
+        if self._rates is None:
+            try:
+                return self._exact(total, output, cache_read, cache_write)
+            except _FAILURES:
+                return None
+        plain, produced, read, written = self._rates
+        fresh = total - cache_read - cache_write
+        return fresh * plain + output * produced + cache_read * read + cache_write * written
+
+
+def _has_tiers(value: Any) -> bool:
+    return hasattr(value, "tiers")
+
+
+@lru_cache(maxsize=1024)
+def _model(provider: str, model: str) -> Any:
+    from genai_prices.data_snapshot import get_snapshot
+
+    try:
+        return get_snapshot().find_provider_model(model, None, provider or None, None)[1]
+    except _FAILURES:
+        return None
+
+
+def _priced_day(provider: str, model: str, start_ns: int) -> int:
+    """The minute of the call where the price depends on time, else 0."""
+    info = _model(_ALIASES.get(provider, provider), model)
+    if info is None or not isinstance(info.prices, list):
+        return 0
+    return start_ns // 60_000_000_000
+
+
+@lru_cache(maxsize=4096)
+def _prices(provider: str, model: str, minute: int) -> _Prices | None:
+    info = _model(provider, model)
+    if info is None:
+        return None
+    try:
+        when = datetime.fromtimestamp(minute * 60, tz=UTC) if minute else _UNDATED
+        return _Prices(info.get_prices(when))
+    except (*_FAILURES, OSError):
+        return None

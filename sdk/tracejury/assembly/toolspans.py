@@ -1,0 +1,110 @@
+"""Tool calls that ran: their spans, nested ones that mean the same call taken together."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Any
+
+from tracejury.assembly import unwrap
+from tracejury.assembly.nodes import Forest, Node
+from tracejury.dialects.decode import to_content
+from tracejury.trace import SpanError
+
+_NOT_IDS = frozenset({"unknown", "none", "null", "<not specified>"})
+_MCP = re.compile(r"^mcp__[^_].*?__(.+)$")
+_SEPARATED = re.compile(r"[./:]")
+
+
+@lru_cache(maxsize=4096)
+def plain_name(name: str) -> str:
+    """The name for comparing: letters, digits, `_` and `-`, without the prefix of an MCP server."""
+    text = unicodedata.normalize("NFKC", name[:256]).strip().replace(" ", "_")
+    match = _MCP.match(text)
+    text = match[1] if match else text
+    return re.sub(r"[^A-Za-z0-9_\-./:]", "", text)[:128]
+
+
+def same_name(one: str, other: str) -> bool:
+    """Whether both names mean one tool: equal, or one has a framework's prefix or suffix."""
+    a, b = plain_name(one), plain_name(other)
+    if a == b:
+        return bool(a)
+    short, long = sorted((a, b), key=len)
+    if not short:
+        return False
+    if short in _SEPARATED.split(long):
+        return True
+    return long.endswith("-" + short) and len(long) - len(short) <= 3
+
+
+class Ran:
+    """A tool call that has a span."""
+
+    __slots__ = ("arguments", "error", "id", "name", "node", "output")
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.name = node.fields.tool_name
+        self.error: SpanError | None = node.error
+        self.arguments, inner_id = self._arguments()
+        found = self._output()
+        self.output: Any = found.value
+        self.id = node.fields.tool_call_id or inner_id or found.id
+        if self.id.lower() in _NOT_IDS:
+            self.id = ""
+        if found.is_error and self.error is None:
+            self.error = SpanError(message=unwrap.output_text(found.value))
+
+    def _arguments(self) -> tuple[Any, str]:
+        for value in self.node.reading.all("tool_arguments"):
+            if to_content(value) is not None:
+                found = unwrap.arguments(value)
+                if found[0] is not None:
+                    return found
+        return None, ""
+
+    def _output(self) -> unwrap.Output:
+        for value in self.node.reading.all("tool_result"):
+            if to_content(value) is not None:
+                return unwrap.output(value)
+        return unwrap.Output(None)
+
+    def fill(self, inner: Ran) -> None:
+        """Take from a span inside this one what this one lacks."""
+        if self.arguments is None or (
+            not isinstance(self.arguments, dict) and isinstance(inner.arguments, dict)
+        ):
+            self.arguments = inner.arguments
+        self.output = inner.output if self.output is None else self.output
+        self.id = self.id or inner.id
+        self.error = self.error or inner.error
+
+
+def tool_runs(forest: Forest) -> list[Ran]:
+    """The calls that ran, in order of start; nested spans of one call are one."""
+    runs: list[Ran] = []
+    outer: dict[int, Ran] = {}
+    for node in sorted(forest.nodes, key=lambda n: n.depth):
+        around = outer.get(id(node.parent)) if node.parent is not None else None
+        if node.kind in ("llm", "agent"):
+            around = None
+        if node.kind != "tool":
+            if around is not None:
+                outer[id(node)] = around
+            continue
+        ran = Ran(node)
+        if around is not None and _is_same(around, ran):
+            around.fill(ran)
+            ran = around
+        else:
+            runs.append(ran)
+        outer[id(node)] = ran
+    return sorted(runs, key=lambda ran: ran.node.order)
+
+
+def _is_same(outer: Ran, inner: Ran) -> bool:
+    if outer.id and outer.id == inner.id:
+        return True
+    return same_name(outer.name, inner.name)

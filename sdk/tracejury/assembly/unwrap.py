@@ -1,0 +1,181 @@
+"""What stands inside the envelopes that frameworks wrap around tool arguments and outputs."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any, NamedTuple
+
+from tracejury.dialects.decode import decode, to_text
+
+MAX_LAYERS = 6
+_REPR = re.compile(
+    r"^(?:ToolMessage\()?content=('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")(?:,? (?:\w+)=.*)?\)?$",
+    re.DOTALL,
+)
+_REPR_ID = re.compile(r"tool_call_id='([^']*)'")
+_CALL_KEYS = frozenset({"args", "kwargs", "sanitize_inputs_outputs"})
+_LANGCHAIN_KEYS = frozenset({"input_str", "inputs", "tags", "metadata", "kwargs"})
+_TEXT_TYPES = frozenset({"text", "output_text", "input_text", "content"})
+_VALUE_TYPES = frozenset(
+    {"text", "json", "error-text", "error-json", "content", "execution-denied"}
+)
+
+
+class Output(NamedTuple):
+    """What a tool gave back, and what its envelope said about it."""
+
+    value: Any
+    is_error: bool = False
+    id: str = ""
+    name: str = ""
+
+
+def arguments(value: Any) -> tuple[Any, str]:
+    """The call's arguments without envelopes (None if absent), and the call id found in them."""
+    call_id = ""
+    for _ in range(MAX_LAYERS):
+        value = decode(value)
+        if not isinstance(value, dict):
+            break
+        inner = _inner_arguments(value)
+        if inner is value:
+            break
+        if value.get("type") == "tool_call" and isinstance(value.get("id"), str):
+            call_id = value["id"]
+        value = inner
+    return (None if value == "" else value), call_id
+
+
+def _inner_arguments(data: dict[str, Any]) -> Any:
+    keys = data.keys()
+    if "input_str" in keys and keys <= _LANGCHAIN_KEYS:
+        return data.get("inputs") or decode(data["input_str"])
+    if "kwargs" in keys and keys <= _CALL_KEYS:
+        return _called_with(data.get("args"), data["kwargs"])
+    if data.get("type") == "tool_call" and "args" in keys:
+        return data["args"]
+    if "arguments" in keys and ("tool_name" in keys or "name" in keys):
+        return data["arguments"]
+    if keys == {"input"} and isinstance(data["input"], str):
+        inner = decode(data["input"])
+        return inner if isinstance(inner, dict) else data
+    return data
+
+
+def _called_with(args: Any, kwargs: Any) -> Any:
+    if not args:
+        return kwargs if isinstance(kwargs, dict) else {}
+    if isinstance(args, list) and len(args) == 1 and isinstance(args[0], dict) and not kwargs:
+        return args[0]
+    return {"args": args, **(kwargs if isinstance(kwargs, dict) else {})}
+
+
+def output(value: Any) -> Output:
+    """The tool's output without envelopes: data where it was JSON, else text."""
+    failed, call_id, name = False, "", ""
+    for _ in range(MAX_LAYERS):
+        value = decode(value)
+        found = _inner_output(value)
+        if found is None:
+            break
+        failed = failed or found.is_error
+        call_id, name = call_id or found.id, name or found.name
+        value = found.value
+    return Output(value, failed, call_id, name)
+
+
+def _inner_output(value: Any) -> Output | None:
+    if isinstance(value, str):
+        return _from_repr(value)
+    if isinstance(value, list):
+        return _from_blocks(value)
+    return _from_object(value) if isinstance(value, dict) else None
+
+
+def _from_repr(text: str) -> Output | None:
+    match = _REPR.match(text) if text.startswith(("content=", "ToolMessage(content=")) else None
+    if match is None:
+        return None
+    try:
+        content = ast.literal_eval(match[1])
+    except (ValueError, SyntaxError, MemoryError):
+        return None
+    call_id = _REPR_ID.search(text[match.end(1) :])
+    return Output(content, "status='error'" in text[match.end(1) :], call_id[1] if call_id else "")
+
+
+def _from_blocks(blocks: list[Any]) -> Output | None:
+    """The text of content blocks, or the value of a single one."""
+    if not blocks or not all(isinstance(block, dict) for block in blocks):
+        return None
+    if len(blocks) == 1:
+        block = blocks[0]
+        if block.keys() == {"json"}:
+            return Output(block["json"])
+        if "toolResult" in block or _is_result(block):
+            return _from_object(block.get("toolResult", block))
+    if not all(_is_text_block(block) for block in blocks):
+        return None
+    return Output(
+        "\n".join(str(block.get("text") or block.get("content") or "") for block in blocks)
+    )
+
+
+def _is_text_block(block: dict[str, Any]) -> bool:
+    if block.get("type") in _TEXT_TYPES:
+        return isinstance(block.get("text", block.get("content")), str)
+    return block.keys() == {"text"} and isinstance(block["text"], str)
+
+
+def _is_result(data: dict[str, Any]) -> bool:
+    return data.get("type") in ("tool", "tool_result", "function_call_output", "tool_call_response")
+
+
+def _from_object(data: dict[str, Any]) -> Output | None:
+    keys = data.keys()
+    if "lc" in keys and isinstance(data.get("kwargs"), dict):
+        return Output({"type": "tool", **data["kwargs"]}) if "content" in data["kwargs"] else None
+    if data.get("type") == "tool" and isinstance(data.get("data"), dict):
+        return Output({**data["data"], "type": "tool"})
+    if _is_result(data) or ("toolUseId" in keys and "content" in keys):
+        return _tool_message(data)
+    if "tool_call_id" in keys and "content" in keys:
+        return _tool_message(data)
+    if "isError" in keys and "content" in keys:
+        inner = data.get("structuredContent") or data["content"]
+        return Output(inner, data["isError"] is True)
+    if data.get("type") in _VALUE_TYPES and keys <= {"type", "value", "providerOptions"}:
+        return Output(data.get("value"), str(data["type"]).startswith("error"))
+    if keys <= {"output", "kwargs"} and "kwargs" in keys and "output" in keys:
+        return Output(data["output"])
+    if keys == {"result"} and not isinstance(data["result"], dict | list):
+        return Output(data["result"])
+    return None
+
+
+def _tool_message(data: dict[str, Any]) -> Output | None:
+    for key in ("content", "output", "response", "result"):
+        if key in data:
+            failed = data.get("status") == "error" or data.get("is_error") is True
+            call_id = next(
+                (
+                    data[k]
+                    for k in ("tool_call_id", "call_id", "toolUseId", "tool_use_id")
+                    if k in data
+                ),
+                "",
+            )
+            name = data.get("name")
+            return Output(
+                data[key],
+                failed,
+                call_id if isinstance(call_id, str) else "",
+                name if isinstance(name, str) else "",
+            )
+    return None
+
+
+def output_text(value: Any) -> str:
+    """The output as text: text as it is, data as JSON, "" where nothing was recorded."""
+    return "" if value is None else to_text(value)

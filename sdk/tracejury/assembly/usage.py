@@ -1,0 +1,303 @@
+"""Which spans are model calls, each counted once, and what they used and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+from tracejury.assembly.nodes import Forest, Node
+from tracejury.assembly.prices import estimate_usd
+from tracejury.dialects.decode import to_int, to_name
+from tracejury.trace import Cost, Message, Usage
+
+COUNTABLE = frozenset({"llm", "embedding", "reranker"})
+_BARRIERS = frozenset({"tool", "agent"})
+_OVERLAP = 0.9
+_EXCLUSIVE = ("anthropic", "bedrock")
+
+
+class Call:
+    """One call of a model; several nested spans may have recorded it, the innermost first."""
+
+    def __init__(self, node: Node) -> None:
+        self.nodes = [node]
+
+    @property
+    def main(self) -> Node:
+        """The innermost span: nearest to the model."""
+        return self.nodes[0]
+
+    @cached_property
+    def usage(self) -> Usage:
+        """The tokens used, fields that the innermost span lacks taken from those around it."""
+        return merged_usage(span_usage(node) for node in self.nodes)
+
+    @cached_property
+    def reported_usd(self) -> float | None:
+        """The cost that a span reports, None if none does."""
+        costs = (node.fields.cost_usd for node in self.nodes)
+        return next((cost for cost in costs if cost is not None), None)
+
+    @cached_property
+    def cost(self) -> Cost:
+        """Reported cost, else the list price, else unknown."""
+        if self.reported_usd is not None:
+            return Cost(usd=self.reported_usd, source="reported")
+        usd = estimate_usd(self.provider, self.model, self.usage, self.main.record.start_ns)
+        return Cost(usd=usd, source=None if usd is None else "estimated")
+
+    @property
+    def model(self) -> str:
+        """The model that answered, else the one that was asked."""
+        return self._text("model")
+
+    @cached_property
+    def requested_model(self) -> str:
+        """The model that was asked, else the one that answered."""
+        values = (to_name(node.reading.first("request_model")) for node in self.nodes)
+        return next((name for name in values if name), "") or self.model
+
+    @property
+    def provider(self) -> str:
+        """Who serves the model."""
+        return self._text("provider")
+
+    @cached_property
+    def response_id(self) -> str:
+        """The provider's id of the response."""
+        values = (to_name(node.reading.first("response_id")) for node in self.nodes)
+        return next((name for name in values if name), "")
+
+    @cached_property
+    def input(self) -> tuple[Message, ...]:
+        """The messages sent."""
+        return next((node.input for node in self.nodes if _has_content(node.input)), ())
+
+    @cached_property
+    def output(self) -> tuple[Message, ...]:
+        """The messages received."""
+        return next((node.output for node in self.nodes if _has_content(node.output)), ())
+
+    def value(self, field: Any) -> Any:
+        """The most trusted value of a field over the spans of the call."""
+        values = (node.reading.first(field) for node in self.nodes)
+        return next((value for value in values if value is not None), None)
+
+    def _text(self, field: str) -> str:
+        return next((text for node in self.nodes if (text := getattr(node.fields, field))), "")
+
+
+def _has_content(messages: tuple[Message, ...]) -> bool:
+    return any(message.parts for message in messages)
+
+
+def span_usage(node: Node) -> Usage:
+    """What the span reports, with cached tokens counted as input."""
+    fields = node.fields
+    read, written = fields.cache_read_tokens, fields.cache_write_tokens
+    input_, output = fields.input_tokens, fields.output_tokens
+    total = to_int(node.reading.first("total_tokens"))
+    cached = (read or 0) + (written or 0)
+    if input_ is not None and cached and _excludes_cache(input_, output, cached, total):
+        input_ += cached
+    if input_ is not None or output is not None:
+        total = (input_ or 0) + (output or 0)
+    return Usage(
+        input_tokens=input_,
+        output_tokens=output,
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        reasoning_tokens=fields.reasoning_tokens,
+        total_tokens=total,
+    )
+
+
+def _excludes_cache(input_: int, output: int | None, cached: int, total: int | None) -> bool:
+    if cached > input_:
+        return True
+    return total is not None and output is not None and total == input_ + output + cached
+
+
+def has_usage(usage: Usage) -> bool:
+    """Whether any token was reported."""
+    return usage.total_tokens is not None
+
+
+def merged_usage(usages: Iterable[Usage]) -> Usage:
+    """The first usage that reports tokens, its gaps filled from the others."""
+    known = sorted(usages, key=lambda usage: not has_usage(usage))
+    if len(known) == 1:
+        return known[0]
+    fields = {name: _first(getattr(u, name) for u in known) for name in Usage.__slots__}
+    if fields["input_tokens"] is not None or fields["output_tokens"] is not None:
+        fields["total_tokens"] = (fields["input_tokens"] or 0) + (fields["output_tokens"] or 0)
+    return Usage(**fields)
+
+
+def _first(values: Iterable[int | None]) -> int | None:
+    return next((value for value in values if value is not None), None)
+
+
+def model_calls(forest: Forest) -> list[Call]:
+    """The calls of models in order of start, each once, however many spans recorded it."""
+    visible: dict[int, list[Call]] = {}
+    calls: list[Call] = []
+    for node in sorted(forest.nodes, key=lambda n: -n.depth):
+        below = _gather([visible.pop(id(child), []) for child in node.children])
+        if node.kind in COUNTABLE:
+            same = [call for call in below if call.main.kind == node.kind]
+            if not same:
+                call = Call(node)
+                calls.append(call)
+                below.append(call)
+            elif len(same) == 1:
+                same[0].nodes.append(node)
+        visible[id(node)] = [] if node.kind in _BARRIERS else below
+    calls.sort(key=lambda call: call.main.order)
+    return _without_repeats(calls)
+
+
+def _gather(lists: list[list[Call]]) -> list[Call]:
+    """All calls of the lists; the longest list is extended, so that deep trees stay linear."""
+    if not lists:
+        return []
+    longest = max(lists, key=len)
+    for other in lists:
+        if other is not longest:
+            longest.extend(other)
+    return longest
+
+
+def _without_repeats(calls: list[Call]) -> list[Call]:
+    """Without calls that another span recorded as well: same response, or same place and time."""
+    kept: list[Call] = []
+    by_response: dict[str, Call] = {}
+    by_parent: dict[int, list[Call]] = {}
+    for call in calls:
+        known = by_response.get(call.response_id) if call.response_id else None
+        if known is not None and _agree(known, call):
+            known.nodes.extend(call.nodes)
+            _forget(known)
+            continue
+        siblings = by_parent.setdefault(id(call.nodes[-1].parent), [])
+        twin = next((other for other in siblings if _is_twin(other, call)), None)
+        if twin is not None:
+            twin.nodes.extend(call.nodes)
+            _forget(twin)
+            continue
+        siblings.append(call)
+        kept.append(call)
+        if call.response_id:
+            by_response[call.response_id] = call
+    return kept
+
+
+def _forget(call: Call) -> None:
+    for name in ("usage", "reported_usd", "cost", "input", "output", "requested_model"):
+        call.__dict__.pop(name, None)
+
+
+def _agree(one: Call, other: Call) -> bool:
+    if not has_usage(one.usage) or not has_usage(other.usage):
+        return True
+    return one.usage.total_tokens == other.usage.total_tokens
+
+
+def _is_twin(one: Call, other: Call) -> bool:
+    """Whether two siblings from different libraries recorded the same call."""
+    a, b = one.main.record, other.main.record
+    if one.main.kind != other.main.kind or a.scope_name == b.scope_name:
+        return False
+    overlap = min(a.end_ns, b.end_ns) - max(a.start_ns, b.start_ns)
+    longest = max(a.end_ns - a.start_ns, b.end_ns - b.start_ns)
+    if longest <= 0 or overlap < _OVERLAP * longest:
+        return False
+    same_usage = one.usage.total_tokens == other.usage.total_tokens
+    return same_usage and [m.text for m in one.output] == [m.text for m in other.output]
+
+
+class Totals:
+    """Tokens and cost of a trace."""
+
+    __slots__ = ("cost", "diagnostics", "usage")
+
+    def __init__(self, forest: Forest, calls: list[Call]) -> None:
+        self.diagnostics: list[str] = []
+        counted = [call.usage for call in calls if has_usage(call.usage)]
+        covered = _ancestors(n for call in calls if has_usage(call.usage) for n in call.nodes)
+        for node in _topmost(forest, covered, _reports_usage):
+            counted.append(span_usage(node))
+        self.usage = sum_usage(counted)
+        self.cost = self._cost(forest, calls)
+
+    def _cost(self, forest: Forest, calls: list[Call]) -> Cost:
+        reported = [call for call in calls if call.reported_usd is not None]
+        covered = _ancestors(node for call in reported for node in call.nodes)
+        groups = _topmost(forest, covered, lambda node: node.fields.cost_usd is not None)
+        amounts = [call.reported_usd or 0.0 for call in reported]
+        amounts += [node.fields.cost_usd or 0.0 for node in groups]
+        inside = {id(node) for node in groups}
+        estimated = False
+        for call in calls:
+            if call.reported_usd is not None or _is_inside(call.main, inside):
+                continue
+            if call.cost.usd is not None:
+                amounts.append(call.cost.usd)
+                estimated = True
+            elif has_usage(call.usage):
+                self.diagnostics.append(f"price_unknown:{call.model}")
+        if not amounts or any(text.startswith("price_unknown") for text in self.diagnostics):
+            return Cost()
+        return Cost(usd=sum(amounts), source="estimated" if estimated else "reported")
+
+
+def _reports_usage(node: Node) -> bool:
+    return node.kind not in ("mcp", "event") and has_usage(span_usage(node))
+
+
+def _ancestors(nodes: Iterable[Node]) -> set[int]:
+    """The nodes and all above them."""
+    found: set[int] = set()
+    for node in nodes:
+        current: Node | None = node
+        while current is not None and id(current) not in found:
+            found.add(id(current))
+            current = current.parent
+    return found
+
+
+def _topmost(forest: Forest, covered: set[int], wanted: Any) -> list[Node]:
+    """The topmost wanted nodes that have nothing covered in their subtree."""
+    found: list[Node] = []
+    waiting = list(reversed(forest.roots))
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in covered:
+            if wanted(node):
+                found.append(node)
+                continue
+        waiting.extend(reversed(node.children))
+    return found
+
+
+def _is_inside(node: Node, groups: set[int]) -> bool:
+    current: Node | None = node
+    while current is not None and groups:
+        if id(current) in groups:
+            return True
+        current = current.parent
+    return False
+
+
+def sum_usage(usages: Iterable[Usage]) -> Usage:
+    """The sums; None where nothing was reported."""
+    known = list(usages)
+    return Usage(
+        **{name: _sum(getattr(usage, name) for usage in known) for name in Usage.__slots__}
+    )
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
