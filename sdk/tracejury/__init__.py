@@ -1,1 +1,39 @@
 """Tracejury: a jury for agent traces."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tracejury.evaluator import Criteria, Evaluator, evaluator
+from tracejury.otel import instrument
+from tracejury.result import Failure, Outcome, Score, Skip, Verdict
+from tracejury.trace import LLMCall, Message, Span, ToolCall, Trace
+
+if TYPE_CHECKING:
+    from tracejury.client import Client
+
+__all__ = [
+    "Client",
+    "Criteria",
+    "Evaluator",
+    "Failure",
+    "LLMCall",
+    "Message",
+    "Outcome",
+    "Score",
+    "Skip",
+    "Span",
+    "ToolCall",
+    "Trace",
+    "Verdict",
+    "evaluator",
+    "instrument",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the client at first use: an agent that is only instrumented needs no HTTP client."""
+    if name == "Client":
+        return import_module("tracejury.client").Client
+    raise AttributeError(f"module 'tracejury' has no attribute {name!r}")

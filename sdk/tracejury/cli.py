@@ -246,3 +246,7 @@ def _progress(files: list[Path], *, quiet: bool) -> Iterator[Callable[[int], Non
     with bar:
         task = bar.add_task("import", total=sum(path.stat().st_size for path in files))
         yield lambda size: bar.advance(task, size)
+
+
+if __name__ == "__main__":
+    main()

@@ -22,6 +22,7 @@ from tracejury.client import Client
 from tracejury.errors import ApiError, UnreachableError
 from tracejury.rest import Health
 
+State = Literal["ok", "warning", "failed", "skipped"]
 _EXTRAS = {
     "server": ("duckdb", "fastapi", "grpc", "pyarrow", "uvicorn", "yaml"),
     "instrument": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
@@ -44,7 +45,7 @@ class Check:
     """One finding; `remedy` is set where something is to be done."""
 
     name: str
-    state: Literal["ok", "warning", "failed", "skipped"]
+    state: State
     detail: str
     remedy: str = ""
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal
 
 from tracejury_collector.config import Config
+from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.store.database import Database
 
-Signal = Literal["traces", "logs"]
+Signal = Literal["traces", "logs", "metrics"]
 Encoding = Literal["protobuf", "json"]
 
 
@@ -25,18 +26,6 @@ class Ingested:
     message: str = ""
 
 
-class Worker(Protocol):
-    """What the API asks of the worker."""
-
-
-class Jury(Protocol):
-    """What the API asks of the jury."""
-
-    @property
-    def queued(self) -> int:
-        """Jobs that wait or run."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiContext:
     """The parts of the service that the API serves.
@@ -49,8 +38,7 @@ class ApiContext:
 
     db: Database
     config: Config
-    worker: Worker
-    jury: Jury
+    jury: JuryPool
     ingest: Callable[[Signal, Encoding, bytes], Future[Ingested]]
     started_ns: int
     version: str

@@ -1,0 +1,53 @@
+"""What routes share: the context, and the parameters of lists."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Depends, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+
+from tracejury.rest import Problem
+from tracejury_collector.api.context import ApiContext
+
+MAX_PAGE = 1000
+
+
+def _context(request: Request) -> ApiContext:
+    context: ApiContext = request.app.state.context
+    return context
+
+
+Context = Annotated[ApiContext, Depends(_context)]
+
+
+class ListQuery(BaseModel):
+    """Parameters of every list; unknown ones are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    limit: int = Field(default=50, ge=1, le=MAX_PAGE, description="most items on the page")
+    cursor: str | None = Field(
+        default=None, max_length=1000, description="`next_cursor` of the page before"
+    )
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the OpenAPI entries of the refusals that a route can answer with."""
+    meanings = {
+        400: "the request cannot be parsed",
+        403: "the host or origin is refused",
+        404: "unknown trace",
+        413: "the body is over the limit",
+        415: "the media type is not spoken here",
+        422: "a parameter is not valid; the detail names it",
+        503: "try again soon",
+    }
+    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {
+        status: {"description": meanings[status], "model": Problem, "content": content}
+        for status in sorted({403, 503, *statuses})
+    }
+
+
+__all__ = ["Context", "ListQuery", "Query", "problems"]

@@ -1,0 +1,45 @@
+"""Rows of the store as documents of the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from tracejury.assemble import assemble
+from tracejury.view import rfc3339, trace_to_api
+
+from tracejury.rest import Decision, Result, TraceDetail
+from tracejury_collector.store import reads
+from tracejury_collector.store.database import Database
+
+
+def trace_detail(db: Database, extent: reads.Extent) -> TraceDetail:
+    """Return the trace, assembled from everything that has arrived of it."""
+    arrivals = reads.load_extent(db, extent)
+    trace = assemble(arrivals.spans, arrivals.logs, revision=extent.revision)
+    own = trace_to_api(trace)
+    return TraceDetail.model_validate(
+        {
+            **own,
+            "trace_id": extent.trace_id,
+            "revision": extent.revision,
+            "status": "open" if extent.is_open else "complete",
+            "completed_by": extent.completed_by,
+            "results": [result(row) for row in reads.results_of_trace(db, extent.trace_id)],
+            "decisions": [decision(row) for row in reads.decisions_of_trace(db, extent.trace_id)],
+        }
+    )
+
+
+def result(row: dict[str, Any]) -> Result:
+    """Return one result."""
+    made = {**row, "details": orjson.loads(row["details"])}
+    created_at = rfc3339(made.pop("created_at_ns"))
+    return Result.model_validate({**made, "created_at": created_at})
+
+
+def decision(row: dict[str, Any]) -> Decision:
+    """Return one decision."""
+    made = dict(row)
+    decided_at = rfc3339(made.pop("decided_at_ns"))
+    return Decision.model_validate({**made, "decided_at": decided_at})

@@ -1,0 +1,47 @@
+"""Whether the service lives, works, and how it does."""
+
+from __future__ import annotations
+
+import time
+
+from fastapi import APIRouter, Request, Response
+
+from tracejury.rest import Health
+from tracejury_collector.api.context import ApiContext
+from tracejury_collector.api.dependencies import Context, problems
+from tracejury_collector.errors import Unavailable
+from tracejury_collector.metrics import CONTENT_TYPE, Metrics
+
+router = APIRouter(tags=["operation"])
+
+
+@router.get("/healthz")
+async def healthz(context: Context) -> Health:
+    """Say that the process answers."""
+    return _health(context)
+
+
+@router.get("/readyz", responses=problems())
+def readyz(context: Context) -> Health:
+    """Say that the database answers and the service does its work; 503 until then."""
+    if not context.ready():
+        raise Unavailable("the service is starting; ask again in a second")
+    with context.db.read() as cursor:
+        cursor.execute("SELECT 1")
+    return _health(context)
+
+
+@router.get("/metrics", response_class=Response)
+def metrics(request: Request) -> Response:
+    """Return the metrics in Prometheus' text format."""
+    found: Metrics = request.app.state.metrics
+    return Response(found.render(), media_type=CONTENT_TYPE)
+
+
+def _health(context: ApiContext) -> Health:
+    return Health(
+        status="ok",
+        version=context.version,
+        uptime_s=max(0, time.time_ns() - context.started_ns) / 1e9,
+        listen=dict(context.listen),
+    )

@@ -1,0 +1,114 @@
+"""The one error map of the API: every error becomes application/problem+json."""
+
+from __future__ import annotations
+
+import http
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from tracejury.errors import TracejuryError
+from tracejury_collector import errors
+
+log = logging.getLogger("tracejury.api")
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_AFTER_S = 1
+_SHOWN_VALUE = 100
+
+# The most specific class first.
+_ERRORS: tuple[tuple[type[Exception], int, str, str], ...] = (
+    (errors.MalformedRequest, 400, "malformed_request", "The request cannot be parsed"),
+    (errors.UnsupportedMediaType, 415, "unsupported_media_type", "Unknown media type"),
+    (errors.TooLarge, 413, "too_large", "The request is too large"),
+    (errors.NotFound, 404, "not_found", "Not found"),
+    (errors.SqlRefused, 422, "sql_refused", "The SQL was refused"),
+    (errors.RequestError, 400, "bad_request", "The request cannot be served"),
+    (errors.ConfigError, 422, "invalid_config", "The configuration cannot be used"),
+    (errors.Unavailable, 503, "unavailable", "Try again soon"),
+    (TracejuryError, 400, "bad_request", "The request cannot be served"),
+)
+
+
+def install_problems(app: FastAPI) -> None:
+    """Make every error of the app a problem document."""
+    app.add_exception_handler(TracejuryError, _on_tracejury_error)
+    app.add_exception_handler(RequestValidationError, _on_validation_error)
+    app.add_exception_handler(HTTPException, _on_http_error)
+    app.add_exception_handler(Exception, _on_crash)
+
+
+def problem(
+    status: int,
+    code: str,
+    title: str,
+    detail: str = "",
+    remedy: str = "",
+    headers: Mapping[str, str] | None = None,
+    **more: Any,
+) -> JSONResponse:
+    """Return a problem document as a response."""
+    body = {
+        "type": f"urn:tracejury:problem:{code}",
+        "title": title,
+        "status": status,
+        "code": code,
+        "detail": detail,
+        "remedy": remedy,
+        **more,
+    }
+    return JSONResponse(body, status_code=status, media_type=MEDIA_TYPE, headers=headers)
+
+
+async def _on_tracejury_error(_request: Request, error: Exception) -> JSONResponse:
+    kind = next(entry for entry in _ERRORS if isinstance(error, entry[0]))
+    _, status, code, title = kind
+    detail, _, remedy = str(error).partition("; ")
+    headers = {"retry-after": str(RETRY_AFTER_S)} if status == 503 else None
+    return problem(status, code, title, detail, remedy, headers)
+
+
+async def _on_validation_error(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    fields = [_field_error(item) for item in error.errors()]
+    first = fields[0] if fields else {"field": "body", "message": "is not valid"}
+    return problem(
+        422,
+        "invalid_request",
+        "The request is not valid",
+        f"{first['field']}: {first['message']}",
+        "correct the named field; /docs describes the request",
+        errors=fields,
+    )
+
+
+def _field_error(item: Mapping[str, Any]) -> dict[str, str]:
+    place, *path = [str(part) for part in item["loc"]]
+    message = str(item["msg"])
+    if item["type"] not in ("missing", "json_invalid"):
+        message += f" (got {repr(item.get('input'))[:_SHOWN_VALUE]})"
+    return {"field": ".".join(path) or place, "message": message}
+
+
+async def _on_http_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    title = http.HTTPStatus(error.status_code).phrase
+    code = title.lower().replace(" ", "_").replace("-", "_")
+    detail, remedy = str(error.detail), ""
+    if error.status_code == 404:
+        detail, remedy = f"nothing is served at {request.url.path!r}", "/docs lists the paths"
+    elif error.status_code == 405:
+        detail = f"{request.method} is not served at {request.url.path!r}"
+        remedy = f"use {(error.headers or {}).get('Allow', 'another method')}"
+    return problem(error.status_code, code, title, detail, remedy, error.headers)
+
+
+async def _on_crash(request: Request, error: Exception) -> JSONResponse:
+    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    detail = f"the service failed on this request: {type(error).__name__}"
+    return problem(500, "internal", "Internal error", detail, "the service's log says more")

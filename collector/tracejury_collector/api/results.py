@@ -1,0 +1,69 @@
+"""Results: what evaluators found."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from tracejury.rest import Page, Result
+from tracejury_collector.api.cursors import decode_cursor, encode_cursor
+from tracejury_collector.api.dependencies import Context, ListQuery, problems
+from tracejury_collector.api.details import result
+from tracejury_collector.api.times import parse_time
+from tracejury_collector.store import reads
+
+router = APIRouter(tags=["results"])
+
+
+class ResultQuery(ListQuery):
+    """Which results to list."""
+
+    trace_id: str | None = Field(default=None, description="only this trace")
+    evaluator: str | None = Field(default=None, description="only this evaluator's name")
+    rule: str | None = Field(default=None, description="only this rule's name")
+    outcome: Literal["score", "skip", "failure"] | None = Field(
+        default=None, description="judged, could not be judged, or crashed"
+    )
+    verdict: Literal["pass", "partial", "fail"] | None = Field(default=None)
+    since: str | None = Field(
+        default=None, description="made then or later: RFC 3339, or 90m, 6h, 2d ago"
+    )
+    superseded: bool = Field(
+        default=False, description="also those of revisions that are no longer current"
+    )
+
+
+@router.get("/api/results", responses=problems(400, 422))
+def list_results(context: Context, query: Annotated[ResultQuery, Query()]) -> Page[Result]:
+    """List results on current revisions, newest first."""
+    rows = reads.list_results(context.db, _filter(query, time.time_ns()))
+    more = len(rows) > query.limit
+    items = [result(row) for row in rows[: query.limit]]
+    last = rows[query.limit - 1] if more else None
+    cursor = (
+        encode_cursor(last["created_at_ns"], last["decision_id"], last["evaluator"])
+        if last
+        else None
+    )
+    return Page(items=items, next_cursor=cursor)
+
+
+def _filter(query: ResultQuery, now_ns: int) -> reads.ResultFilter:
+    """Return the filter for one row more than the page holds."""
+    position = decode_cursor(query.cursor, (int, str, str)) if query.cursor else (None,) * 3
+    return reads.ResultFilter(
+        superseded=query.superseded,
+        trace_id=query.trace_id.lower() if query.trace_id else None,
+        evaluator=query.evaluator,
+        rule=query.rule,
+        outcome=query.outcome,
+        verdict=query.verdict,
+        since_ns=parse_time(query.since, "since", now_ns) if query.since else None,
+        before_ns=position[0],
+        before_decision=position[1],
+        before_evaluator=position[2],
+        limit=query.limit + 1,
+    )

@@ -1,0 +1,95 @@
+"""Traces: the list, one trace rebuilt, and why it was judged or not."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+from pydantic import Field
+
+from tracejury.rest import Explanation, Page, TraceDetail, TraceSummary
+from tracejury.view import rfc3339
+from tracejury_collector.api.context import ApiContext
+from tracejury_collector.api.cursors import decode_cursor, encode_cursor
+from tracejury_collector.api.dependencies import Context, ListQuery, problems
+from tracejury_collector.api.details import trace_detail
+from tracejury_collector.api.times import parse_time
+from tracejury_collector.errors import NotFound
+from tracejury_collector.store import reads
+
+router = APIRouter(tags=["traces"])
+
+TraceId = Annotated[
+    str, Path(description="trace id, 32 hex digits", examples=["4bf92f3577b34da6a3ce929d0e0e4736"])
+]
+
+
+class TraceQuery(ListQuery):
+    """Which traces to list."""
+
+    where: str | None = Field(
+        default=None,
+        max_length=10_000,
+        description="a condition over the columns of the view `traces`",
+        examples=["has_error AND tool_calls > 3"],
+    )
+    service: str | None = Field(default=None, description="service.name of the agent")
+    session_id: str | None = Field(default=None, description="session or conversation id")
+    since: str | None = Field(
+        default=None, description="started then or later: RFC 3339, or 90m, 6h, 2d ago"
+    )
+    until: str | None = Field(default=None, description="started before: RFC 3339, or 90m ago")
+
+
+@router.get("/api/traces", responses=problems(400, 422))
+def list_traces(context: Context, query: Annotated[TraceQuery, Query()]) -> Page[TraceSummary]:
+    """List traces, newest first: current revisions, and traces that are still open."""
+    rows = reads.list_traces(context.db, _filter(query, time.time_ns()), query.where)
+    more = len(rows) > query.limit
+    items = [_summary(row) for row in rows[: query.limit]]
+    cursor = encode_cursor(rows[query.limit - 1]["first_seq"]) if more else None
+    return Page(items=items, next_cursor=cursor)
+
+
+def _filter(query: TraceQuery, now_ns: int) -> reads.TraceFilter:
+    """Return the filter for one row more than the page holds."""
+    return reads.TraceFilter(
+        service=query.service,
+        session_id=query.session_id,
+        since_ns=parse_time(query.since, "since", now_ns) if query.since else None,
+        until_ns=parse_time(query.until, "until", now_ns) if query.until else None,
+        before_seq=decode_cursor(query.cursor, (int,))[0] if query.cursor else None,
+        limit=query.limit + 1,
+    )
+
+
+def _summary(row: dict[str, Any]) -> TraceSummary:
+    shown = {key: value for key, value in row.items() if key not in ("start_time_ns", "first_seq")}
+    return TraceSummary(**shown, start_time=rfc3339(row["start_time_ns"] or 0))
+
+
+@router.get("/api/traces/{trace_id}", responses=problems(404))
+def get_trace(context: Context, trace_id: TraceId) -> TraceDetail:
+    """Return one trace, rebuilt from its spans, with its results and decisions.
+
+    A trace that is still open is rebuilt from what has arrived.
+    """
+    return trace_detail(context.db, _known(context, trace_id))
+
+
+@router.get("/api/traces/{trace_id}/explain", responses=problems(404))
+def explain_trace(context: Context, trace_id: TraceId) -> Explanation:
+    """Say when and why the trace was finished, and why each rule judged it or did not."""
+    extent = _known(context, trace_id)
+    return context.explain(extent.trace_id)
+
+
+def _known(context: ApiContext, trace_id: str) -> reads.Extent:
+    extent = reads.find_trace(context.db, trace_id.lower())
+    if extent is None:
+        raise NotFound(
+            f"no trace has the id {trace_id[:100]!r}; "
+            "check the id, or whether its spans have been exported yet"
+        )
+    return extent

@@ -1,0 +1,102 @@
+"""The service's own metrics, read at each scrape from what is counted durably."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_BUCKETS_S = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+
+Counters = Mapping[tuple[str, str], int]
+
+
+class Metrics:
+    """The metrics of one service.
+
+    `counters` gives the durable counts by (name, signal); `gauges` the present values by name.
+    """
+
+    def __init__(
+        self,
+        counters: Callable[[], Counters],
+        gauges: Mapping[str, tuple[str, Callable[[], float]]],
+    ) -> None:
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(_Durable(counters, gauges))
+        self._latency = Histogram(
+            "tracejury_http_request_seconds",
+            "Time to answer a request of the API.",
+            ["method", "route", "status"],
+            buckets=_BUCKETS_S,
+            registry=self._registry,
+        )
+
+    def observe(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count one answered request."""
+        self._latency.labels(method, route, str(status)).observe(seconds)
+
+    def render(self) -> bytes:
+        """Return every metric in Prometheus' text format."""
+        return generate_latest(self._registry)
+
+
+class _Durable(Collector):
+    """Counts that outlive the process, and values of this moment."""
+
+    def __init__(
+        self,
+        counters: Callable[[], Counters],
+        gauges: Mapping[str, tuple[str, Callable[[], float]]],
+    ) -> None:
+        self._counters = counters
+        self._gauges = gauges
+
+    def collect(self) -> Iterable[Metric]:
+        """Yield the metrics as they are now."""
+        records = CounterMetricFamily(
+            "tracejury_records",
+            "Spans and log records by what became of them: "
+            "received = stored + duplicate + rejected + shed.",
+            labels=["signal", "result"],
+        )
+        for (name, signal), value in sorted(self._counters().items()):
+            records.add_metric([signal, name], value)
+        yield records
+        for name, (help_text, read) in self._gauges.items():
+            yield GaugeMetricFamily(name, help_text, value=read())
+
+
+class LatencyMiddleware:
+    """Observes how long each route takes to answer; unknown paths count as one route."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started_s, status = time.perf_counter(), 500
+
+        async def observed(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, observed)
+        finally:
+            route = getattr(scope.get("route"), "path", "other")
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            self._metrics.observe(method, route, status, time.perf_counter() - started_s)
+
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

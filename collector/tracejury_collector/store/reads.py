@@ -1,0 +1,111 @@
+"""What the API reads: pages of traces and results, and everything about one trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tracejury_collector.store.database import Database
+from tracejury_collector.store.loading import Arrivals, SeqRange, load_arrivals
+from tracejury_collector.store.sqlguard import check_expression
+from tracejury_collector.store.statements import statement
+
+Row = dict[str, Any]
+RESULTS_OF_TRACE = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceFilter:
+    """Which traces a page holds; None does not filter. `until_ns` is excluded."""
+
+    service: str | None = None
+    session_id: str | None = None
+    since_ns: int | None = None
+    until_ns: int | None = None
+    before_seq: int | None = None
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultFilter:
+    """Which results a page holds; None does not filter. `before_*` name the last one seen."""
+
+    superseded: bool = False
+    trace_id: str | None = None
+    evaluator: str | None = None
+    rule: str | None = None
+    outcome: str | None = None
+    verdict: str | None = None
+    since_ns: int | None = None
+    before_ns: int | None = None
+    before_decision: str | None = None
+    before_evaluator: str | None = None
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """Where the arrivals of a trace lie; `revision` is 0 while it was never finished."""
+
+    trace_id: str
+    revision: int
+    completed_by: str | None
+    is_open: bool
+    first_seq: int
+    last_seq: int
+
+
+def list_traces(db: Database, wanted: TraceFilter, where: str | None = None) -> list[Row]:
+    """Return traces, newest arrival first.
+
+    Raises: SqlRefused if `where` is not an allowed expression over the view `traces`.
+    """
+    sql = statement("list_traces")
+    if where is not None:
+        sql = sql.replace("(true)", f"({check_expression(where, 'traces')})")
+    return _rows(db, sql, asdict(wanted))
+
+
+def list_results(db: Database, wanted: ResultFilter) -> list[Row]:
+    """Return results, newest first."""
+    return _rows(db, statement("list_results"), asdict(wanted))
+
+
+def results_of_trace(db: Database, trace_id: str) -> list[Row]:
+    """Return the results on every revision of a trace, newest first."""
+    return list_results(
+        db, ResultFilter(trace_id=trace_id, superseded=True, limit=RESULTS_OF_TRACE)
+    )
+
+
+def decisions_of_trace(db: Database, trace_id: str) -> list[Row]:
+    """Return what the rules decided on every revision of a trace, newest first."""
+    return db.rows("decisions_of_trace", {"trace_id": trace_id})
+
+
+def find_trace(db: Database, trace_id: str) -> Extent | None:
+    """Return where the arrivals of a trace lie, None for an unknown id."""
+    rows = db.rows("trace_extent", {"trace_id": trace_id})
+    return Extent(**rows[0]) if rows else None
+
+
+def load_extent(db: Database, extent: Extent) -> Arrivals:
+    """Return what arrived of a trace."""
+    wanted = SeqRange(
+        trace_id=extent.trace_id, first_seq=extent.first_seq, last_seq=extent.last_seq
+    )
+    with db.read() as cursor:
+        return load_arrivals(cursor, [wanted])[extent.trace_id]
+
+
+def count_open_traces(db: Database) -> int:
+    """Return how many traces are not finished."""
+    return int(db.rows("count_open_traces")[0]["open_traces"])
+
+
+def _rows(db: Database, sql: str, params: Row) -> list[Row]:
+    with db.read() as cursor:
+        cursor.execute(sql, params)
+        names: Sequence[str] = [column[0] for column in cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
