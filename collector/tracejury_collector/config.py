@@ -135,8 +135,8 @@ class JurySettings(_Section):
 class EvaluatorSpec(_Section):
     """A named evaluator: its type and its config."""
 
-    type: str
-    config: dict[str, Any] = {}
+    type: str = Field(description="the evaluator's type, such as `json-schema`")
+    config: dict[str, Any] = Field(default={}, description="the settings of that type")
 
 
 class SampleSpec(_Section):
@@ -152,8 +152,10 @@ class RuleSpec(_Section):
         default="true", description="a DuckDB expression over the columns of `traces`"
     )
     sample: SampleSpec = SampleSpec()
-    evaluators: list[str] = Field(min_length=1)
-    target: Literal["trace"] = "trace"
+    evaluators: list[str] = Field(
+        min_length=1, description="names of the evaluators that judge what is selected"
+    )
+    target: Literal["trace"] = Field(default="trace", description="what is judged")
 
 
 DEFAULT_EVALUATORS = {
