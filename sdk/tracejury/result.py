@@ -88,12 +88,16 @@ def unit_value(value: object) -> float:
 
     Raises: TypeError for what is no number, ValueError for what is not finite or not in [0, 1].
     """
-    if isinstance(value, (str, bytes)) or not isinstance(value, SupportsFloat):
-        raise TypeError(f"a score is a number in [0, 1], not {_shown(value)}")
-    number = float(value)
+    number = value if type(value) is float else _number(value)
     if not math.isfinite(number) or not -ROUNDING <= number <= 1 + ROUNDING:
         raise ValueError(f"a score is a finite number in [0, 1], not {_shown(value)}")
     return min(1.0, max(0.0, number))
+
+
+def _number(value: object) -> float:
+    if isinstance(value, (str, bytes)) or not isinstance(value, SupportsFloat):
+        raise TypeError(f"a score is a number in [0, 1], not {_shown(value)}")
+    return float(value)
 
 
 def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
