@@ -1,0 +1,105 @@
+"""When a trace is finished: decided on arrival times only, never on the agent's clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+CompletedBy = Literal["marker", "root_ended", "idle", "max_age"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """What arrived of a trace since its last finished revision.
+
+    `earlier_root_ended` says that an earlier revision already held an ended root.
+    """
+
+    trace_id: str
+    first_seen_ns: int
+    last_seen_ns: int
+    span_count: int = 0
+    root_seen: bool = False
+    root_ended: bool = False
+    marker_seen: bool = False
+    earlier_root_ended: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompletionPolicy:
+    """How long to wait."""
+
+    after_root_ns: int
+    idle_ns: int
+    max_age_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reception:
+    """What the receiver could see: nothing before `listening_since_ns`, and all `lag_ns` late."""
+
+    listening_since_ns: int = 0
+    lag_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """The trace is finished, by this rule."""
+
+    completed_by: CompletedBy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """The trace is not finished; without news it is at `due_ns`."""
+
+    reason: str
+    due_ns: int
+
+
+_ALWAYS = Reception()
+
+
+def decide(
+    activity: Activity,
+    policy: CompletionPolicy,
+    now_ns: int,
+    reception: Reception = _ALWAYS,
+) -> Completion | Waiting:
+    """Return whether the trace is finished at `now_ns`, and which rule decided it."""
+    if activity.marker_seen:
+        return Completion(completed_by="marker")
+    quiet_from_ns = max(activity.last_seen_ns, reception.listening_since_ns) + reception.lag_ns
+    root_ended = activity.root_ended or activity.earlier_root_ended
+    quiet_rule: CompletedBy = "root_ended" if root_ended else "idle"
+    quiet_due_ns = quiet_from_ns + (policy.after_root_ns if root_ended else policy.idle_ns)
+    age_due_ns = activity.first_seen_ns + policy.max_age_ns + reception.lag_ns
+    if now_ns >= quiet_due_ns:
+        return Completion(completed_by=quiet_rule)
+    if now_ns >= age_due_ns:
+        return Completion(completed_by="max_age")
+    due_ns = min(quiet_due_ns, age_due_ns)
+    return Waiting(reason=_reason(activity, due_ns, now_ns), due_ns=due_ns)
+
+
+def _reason(activity: Activity, due_ns: int, now_ns: int) -> str:
+    if activity.root_ended:
+        state = "root ended"
+    elif activity.earlier_root_ended:
+        state = "reopened by late arrivals"
+    elif activity.root_seen:
+        state = "root still open"
+    else:
+        state = "no root yet"
+    spans = "1 span" if activity.span_count == 1 else f"{activity.span_count} spans"
+    ago = _words(max(0, now_ns - activity.last_seen_ns))
+    return f"{state}, {spans}, last {ago} ago; finished in {_words(due_ns - now_ns)} without news"
+
+
+def _words(duration_ns: int) -> str:
+    seconds = duration_ns / 1e9
+    if seconds < 10:
+        return f"{seconds:.1f} s".replace(".0 s", " s")
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"

@@ -1,0 +1,67 @@
+"""A job in memory: which evaluators still owe a result, and how often each was tried."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tracejury.result import Failure
+from tracejury_collector.jury.roster import Seat
+from tracejury_collector.store.ledger import Attempt, PendingJob
+
+MAX_ATTEMPTS = 3
+MAX_LOSSES = 10
+
+
+@dataclass(slots=True)
+class Pair:
+    """An evaluator that owes a result to a job.
+
+    `failed` counts the attempts that ended without an outcome, `noted` is the number of the last
+    attempt in the ledger: one that ended through no fault of its own is not counted again.
+    """
+
+    seat: Seat
+    failed: int = 0
+    noted: int = 0
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether it was tried often enough."""
+        return self.failed >= MAX_ATTEMPTS
+
+    def abandoned(self) -> Failure:
+        """Return the outcome of a pair that was tried often enough."""
+        message = (
+            f"the jury process died in each of {self.failed} attempts to run {self.seat.name!r}"
+        )
+        return Failure(error_type="abandoned", message=message)
+
+
+@dataclass(slots=True)
+class Job:
+    """A selected decision on its way through the jury; holds no trace.
+
+    `lost` counts processes that died with it in hand while they ran no evaluator.
+    """
+
+    pending: PendingJob
+    lost: int = 0
+    pairs: dict[str, Pair] = field(default_factory=dict)
+
+    def attempts(self, now_ns: int) -> list[Attempt]:
+        """Return the attempts that are about to begin and are not in the ledger yet."""
+        found = []
+        for name, pair in self.pairs.items():
+            if pair.noted > pair.failed:
+                continue
+            pair.noted = pair.failed + 1
+            found.append(
+                Attempt(
+                    decision_id=self.pending.decision_id,
+                    evaluator=name,
+                    fingerprint=pair.seat.fingerprint,
+                    n=pair.noted,
+                    started_at_ns=max(now_ns, self.pending.decided_at_ns),
+                )
+            )
+        return found

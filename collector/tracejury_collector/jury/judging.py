@@ -1,0 +1,109 @@
+"""Running evaluators on traces, one after the other: the inside of a jury process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from tracejury.codec import load_trace
+from tracejury.errors import DefinitionError
+from tracejury.evaluator import Evaluator, run_evaluator
+from tracejury.result import Failure, Outcome, outcome_to_json
+from tracejury.trace import Trace
+from tracejury_collector.jury.progress import Progress
+from tracejury_collector.jury.protocol import JobOrder, JudgeOrder, outcome_item
+from tracejury_collector.jury.roster import Builder
+
+MAX_OUTCOME_BYTES = 1 << 20
+FLUSH_S = 0.05
+"""Outcomes are handed back at least this often, so that a crash loses few."""
+
+Send = Callable[[list[bytes], bool], None]
+
+
+class Bench:
+    """Judges orders; keeps the evaluators it has built."""
+
+    def __init__(self, registry: Builder, progress: Progress) -> None:
+        self._registry = registry
+        self._progress = progress
+        self._built: dict[bytes, Evaluator[Any] | Failure] = {}
+
+    def judge(self, order: JudgeOrder, send: Send, must_leave: Callable[[], bool]) -> None:
+        """Run the order; `send` takes outcomes, and whether the order is done with them.
+
+        Stops early, with what it has, once it must leave.
+        """
+        evaluators = {name: self._build(spec) for name, spec in order.evaluators.items()}
+        items: list[bytes] = []
+        flushed_s = time.monotonic()
+        for item in self._run_all(order.jobs, evaluators):
+            items.append(item)
+            if must_leave():
+                break
+            if time.monotonic() - flushed_s > FLUSH_S:
+                send(items, False)
+                items, flushed_s = [], time.monotonic()
+        self._progress.mark(0)
+        send(items, True)
+
+    def _run_all(
+        self, jobs: Iterable[JobOrder], evaluators: Mapping[str, Evaluator[Any] | Failure]
+    ) -> Iterator[bytes]:
+        for job in jobs:
+            self._progress.mark(job.run)
+            trace = _load(job)
+            for run, name in enumerate(job.evaluators, start=job.run):
+                self._progress.mark(run)
+                yield _run(run, evaluators[name], trace)
+
+    def _build(self, spec: Mapping[str, Any]) -> Evaluator[Any] | Failure:
+        key = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS)
+        if key not in self._built:
+            try:
+                self._built[key] = self._registry.build(spec["type"], spec["config"])
+            except DefinitionError as error:
+                self._built[key] = Failure(error_type="DefinitionError", message=str(error))
+        return self._built[key]
+
+
+def _load(job: JobOrder) -> Trace | Failure:
+    try:
+        return load_trace(bytes(job.trace))
+    except ValueError as error:
+        return Failure(error_type="UnreadableTrace", message=str(error)[:1000])
+
+
+def _run(run: int, evaluator: Evaluator[Any] | Failure, trace: Trace | Failure) -> bytes:
+    started_s = time.perf_counter()
+    outcome: Outcome
+    if isinstance(evaluator, Failure):
+        outcome = evaluator
+    elif isinstance(trace, Failure):
+        outcome = trace
+    else:
+        outcome = _judge(evaluator, trace)
+    return _item(run, outcome, (time.perf_counter() - started_s) * 1e3)
+
+
+def _judge(evaluator: Evaluator[Any], trace: Trace) -> Outcome:
+    try:
+        return run_evaluator(evaluator, trace)
+    except BaseException as error:  # noqa: BLE001 this thread outlives whatever an author throws
+        return Failure(error_type=type(error).__name__, message=str(error)[:1000])
+
+
+def _item(run: int, outcome: Outcome, duration_ms: float) -> bytes:
+    try:
+        item = outcome_item(run, outcome_to_json(outcome), duration_ms)
+    except (TypeError, ValueError, RecursionError) as error:
+        failure = Failure(error_type="UnusableOutcome", message=f"not JSON: {error}"[:1000])
+        return outcome_item(run, outcome_to_json(failure), duration_ms)
+    if len(item) <= MAX_OUTCOME_BYTES:
+        return item
+    message = f"the outcome has {len(item)} bytes; {MAX_OUTCOME_BYTES} are allowed"
+    failure = Failure(error_type="UnusableOutcome", message=message)
+    return outcome_item(run, outcome_to_json(failure), duration_ms)

@@ -1,0 +1,83 @@
+"""Results on their way into the database, many in one write."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+
+import duckdb
+
+from tracejury.evaluator import criteria_hash
+from tracejury.result import Outcome
+from tracejury_collector.errors import Unavailable
+from tracejury_collector.jury.jobs import Job
+from tracejury_collector.store.database import Database
+from tracejury_collector.store.ledger import Result, ResultsWrite
+
+log = logging.getLogger(__name__)
+
+_RETRY_S = 0.5
+_LAST_WRITE_S = 2.0
+
+
+class Recorder:
+    """Writes results in the order they came; a database that is away only delays them."""
+
+    def __init__(self, db: Database, now_ns: Callable[[], int]) -> None:
+        self._db = db
+        self._now_ns = now_ns
+        self._waiting: list[Result] = []
+        self._wake = asyncio.Event()
+        self._stopping = False
+        self._no_criteria = criteria_hash({})
+
+    def record(self, job: Job, evaluator: str, outcome: Outcome, duration_ms: float | None) -> None:
+        """Take the outcome that an evaluator owed to a job."""
+        pair = job.pairs.pop(evaluator)
+        self._waiting.append(
+            Result(
+                job=job.pending,
+                evaluator=evaluator,
+                type=pair.seat.type,
+                fingerprint=pair.seat.fingerprint,
+                criteria_hash=self._no_criteria,
+                outcome=outcome,
+                duration_ms=duration_ms,
+                created_at_ns=self._now_ns(),
+                last=not job.pairs,
+            )
+        )
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Write until stopped and empty."""
+        while self._waiting or not self._stopping:
+            await self._wake.wait()
+            self._wake.clear()
+            taken, self._waiting = self._waiting, []
+            if taken and not await self._write(taken):
+                self._waiting = taken + self._waiting
+                self._wake.set()
+                await asyncio.sleep(_RETRY_S)
+            if self._stopping:
+                self._wake.set()
+
+    async def stop(self, recording: asyncio.Task[None]) -> None:
+        """Let `recording`, the task that runs this, write what is in; give up if it cannot."""
+        self._stopping = True
+        self._wake.set()
+        await asyncio.wait([recording], timeout=_LAST_WRITE_S)
+        recording.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await recording
+
+    async def _write(self, results: list[Result]) -> bool:
+        try:
+            write = await asyncio.to_thread(ResultsWrite, results)
+            await asyncio.wrap_future(self._db.write(write))
+        except (Unavailable, duckdb.Error, OSError) as error:
+            log.warning("%d results cannot be written now: %s", len(results), error)
+            return False
+        return True

@@ -1,0 +1,139 @@
+"""Which rules judge which revisions, and why: every rule ends in one decision per revision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Literal
+
+import orjson
+
+from tracejury_collector.config import Config
+from tracejury_collector.errors import ConfigError
+from tracejury_collector.sampling import is_sampled
+
+DecisionOutcome = Literal["filtered", "sampled_out", "condition_failed", "selected"]
+TargetKind = Literal["trace"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleEvaluator:
+    """An evaluator as a rule uses it."""
+
+    name: str
+    type: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A rule in force."""
+
+    name: str
+    where: str
+    rate: float
+    evaluators: tuple[RuleEvaluator, ...]
+    target: TargetKind = "trace"
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConditionResult:
+    """Whether a condition holds for a trace; `error` says why that could not be found out."""
+
+    holds: bool
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What a rule decided on one revision; `probability` is None where nothing was sampled."""
+
+    decision_id: str
+    rule: Rule
+    target_id: str
+    revision: int
+    outcome: DecisionOutcome
+    reason: str
+    probability: float | None
+    run_id: str = ""
+    stratum: str = ""
+
+
+def compile_rules(config: Config, fingerprints: Mapping[str, str]) -> tuple[Rule, ...]:
+    """Return the rules in force; `fingerprints` maps evaluator names to fingerprints.
+
+    Raises: ConfigError when a rule names one evaluator under two names.
+    """
+    specs = config.effective_evaluators()
+    rules = []
+    for name, spec in config.effective_rules().items():
+        evaluators = tuple(
+            RuleEvaluator(name=e, type=specs[e].type, fingerprint=fingerprints[e])
+            for e in dict.fromkeys(spec.evaluators)
+        )
+        _refuse_twins(name, evaluators)
+        identity = [name, spec.target, spec.where, spec.sample.model_dump()]
+        rules.append(
+            Rule(
+                name=name,
+                where=spec.where,
+                rate=spec.sample.rate,
+                evaluators=evaluators,
+                target=spec.target,
+                fingerprint=_hash([*identity, [[e.name, e.fingerprint] for e in evaluators]], 8),
+            )
+        )
+    return tuple(rules)
+
+
+def _refuse_twins(rule: str, evaluators: tuple[RuleEvaluator, ...]) -> None:
+    first: dict[str, str] = {}
+    for evaluator in evaluators:
+        twin = first.setdefault(evaluator.fingerprint, evaluator.name)
+        if twin != evaluator.name:
+            raise ConfigError(
+                f"rules.{rule}.evaluators: {twin!r} and {evaluator.name!r} are the same evaluator "
+                "with the same config; keep one of them"
+            )
+
+
+def decision_id(
+    rule_fingerprint: str, run_id: str, target_kind: TargetKind, target_id: str, revision: int
+) -> str:
+    """Return the id of the one decision with this key."""
+    return _hash([rule_fingerprint, run_id, target_kind, target_id, revision], 16)
+
+
+def choose(rule: Rule, condition: ConditionResult, trace_id: str, revision: int) -> Decision:
+    """Return what `rule` decides on a finished revision, live."""
+    outcome, reason, probability = _outcome(rule, condition, trace_id)
+    return Decision(
+        decision_id=decision_id(rule.fingerprint, "", rule.target, trace_id, revision),
+        rule=rule,
+        target_id=trace_id,
+        revision=revision,
+        outcome=outcome,
+        reason=reason,
+        probability=probability,
+    )
+
+
+def _outcome(
+    rule: Rule, condition: ConditionResult, trace_id: str
+) -> tuple[DecisionOutcome, str, float | None]:
+    if condition.error:
+        return "condition_failed", f"the condition {rule.where!r} failed: {condition.error}", None
+    if not condition.holds:
+        return "filtered", f"the condition {rule.where!r} does not hold", None
+    if rule.rate >= 1:
+        return "selected", "every trace is judged", 1.0
+    share = f"the sample of {rule.rate * 100:g} %"
+    if is_sampled(trace_id, rule.name, rule.rate):
+        return "selected", f"in {share}", rule.rate
+    return "sampled_out", f"not in {share}", rule.rate
+
+
+def _hash(value: object, size_bytes: int) -> str:
+    return blake2b(orjson.dumps(value), digest_size=size_bytes).hexdigest()

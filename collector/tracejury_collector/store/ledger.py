@@ -1,0 +1,324 @@
+"""The ledger of judging: decisions, the jobs that follow from them, attempts and results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import duckdb
+import pyarrow as pa
+
+from tracejury.result import Failure, Outcome, Score, Skip
+from tracejury_collector.rules import Decision
+from tracejury_collector.store.columns import (
+    BIGINT,
+    DOUBLE,
+    INTEGER,
+    JSON,
+    TEXT,
+    TEXTS,
+    TIME,
+    Row,
+    arrow_table,
+    json_text,
+)
+from tracejury_collector.store.registered import registered
+from tracejury_collector.store.statements import statement
+
+_DECISIONS = {
+    "decision_id": TEXT,
+    "rule": TEXT,
+    "rule_fingerprint": TEXT,
+    "run_id": TEXT,
+    "target_kind": TEXT,
+    "target_id": TEXT,
+    "revision": INTEGER,
+    "outcome": TEXT,
+    "reason": TEXT,
+    "stratum": TEXT,
+    "probability": DOUBLE,
+    "evaluators": TEXTS,
+    "decided_at": TIME,
+}
+_JOBS = {
+    "decision_id": TEXT,
+    "decided_at": TIME,
+    "rule": TEXT,
+    "rule_fingerprint": TEXT,
+    "run_id": TEXT,
+    "target_kind": TEXT,
+    "target_id": TEXT,
+    "trace_id": TEXT,
+    "revision": INTEGER,
+    "first_seq": BIGINT,
+    "last_seq": BIGINT,
+    "evaluators": TEXTS,
+    "fingerprints": TEXTS,
+}
+_TRACE_ID = list(_JOBS).index("trace_id")
+_ATTEMPTS = {
+    "decision_id": TEXT,
+    "evaluator": TEXT,
+    "evaluator_fingerprint": TEXT,
+    "n": INTEGER,
+    "started_at": TIME,
+}
+_RESULTS = {
+    "decision_id": TEXT,
+    "evaluator": TEXT,
+    "type": TEXT,
+    "fingerprint": TEXT,
+    "criteria_hash": TEXT,
+    "case_id": TEXT,
+    "target_kind": TEXT,
+    "target_id": TEXT,
+    "trace_id": TEXT,
+    "revision": INTEGER,
+    "rule": TEXT,
+    "rule_fingerprint": TEXT,
+    "run_id": TEXT,
+    "trigger": TEXT,
+    "outcome": TEXT,
+    "score": DOUBLE,
+    "verdict": TEXT,
+    "reason": TEXT,
+    "hits": TEXTS,
+    "misses": TEXTS,
+    "details": JSON,
+    "evidence": TEXTS,
+    "error_type": TEXT,
+    "error_message": TEXT,
+    "duration_ms": DOUBLE,
+    "cost_usd": DOUBLE,
+    "input_tokens": BIGINT,
+    "output_tokens": BIGINT,
+    "created_at": TIME,
+}
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Decisions of one commit; the selected ones become jobs on these revisions' arrivals."""
+
+    _decisions: list[Row] = field(default_factory=list)
+    _jobs: list[Row] = field(default_factory=list)
+
+    def add(self, decision: Decision, first_seq: int, last_seq: int, decided_at_ns: int) -> None:
+        """Add a decision on the revision that these sequence numbers enclose."""
+        rule, target = decision.rule, decision.target_id
+        selected = decision.outcome == "selected"
+        names = [e.name for e in rule.evaluators] if selected else []
+        key = (rule.name, rule.fingerprint, decision.run_id, rule.target, target)
+        self._decisions.append(
+            (
+                decision.decision_id,
+                *key,
+                decision.revision,
+                decision.outcome,
+                decision.reason,
+                decision.stratum,
+                decision.probability,
+                names,
+                decided_at_ns,
+            )
+        )
+        if selected:
+            prints = [e.fingerprint for e in rule.evaluators]
+            where = (target, decision.revision, first_seq, last_seq)
+            self._jobs.append((decision.decision_id, decided_at_ns, *key, *where, names, prints))
+
+    @property
+    def selected(self) -> set[str]:
+        """The ids of traces that at least one rule selected."""
+        return {row[_TRACE_ID] for row in self._jobs}
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Return the rows of `decisions` and `jobs`."""
+        return {
+            "decisions": arrow_table(_DECISIONS, self._decisions),
+            "jobs": arrow_table(_JOBS, self._jobs),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingJob:
+    """A selected decision that still lacks a result."""
+
+    decision_id: str
+    decided_at_ns: int
+    rule: str
+    rule_fingerprint: str
+    run_id: str
+    target_kind: str
+    target_id: str
+    trace_id: str
+    revision: int
+    first_seq: int
+    last_seq: int
+    evaluators: tuple[str, ...]
+    fingerprints: tuple[str, ...]
+
+    @property
+    def position(self) -> tuple[int, str]:
+        """Where it stands in the order of jobs."""
+        return self.decided_at_ns, self.decision_id
+
+    @property
+    def trace_key(self) -> tuple[str, int]:
+        """The revision that it is about."""
+        return self.trace_id, self.revision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """The n-th start of an evaluator on a decision's target."""
+
+    decision_id: str
+    evaluator: str
+    fingerprint: str
+    n: int
+    started_at_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One evaluator's outcome on a job; `last` if the job has all its results with this one."""
+
+    job: PendingJob
+    evaluator: str
+    type: str
+    fingerprint: str
+    criteria_hash: str
+    outcome: Outcome
+    duration_ms: float | None
+    created_at_ns: int
+    last: bool
+
+
+def pending_jobs(
+    cursor: duckdb.DuckDBPyConnection, after: tuple[int, str], limit: int
+) -> list[PendingJob]:
+    """Return jobs after this position, in order."""
+    bounds = {"decided_at_ns": after[0], "decision_id": after[1], "batch": limit}
+    return [
+        PendingJob(
+            decision_id=row[0],
+            decided_at_ns=row[1],
+            rule=row[2],
+            rule_fingerprint=row[3],
+            run_id=row[4],
+            target_kind=row[5],
+            target_id=row[6],
+            trace_id=row[7],
+            revision=row[8],
+            first_seq=row[9],
+            last_seq=row[10],
+            evaluators=tuple(row[11]),
+            fingerprints=tuple(row[12]),
+        )
+        for row in cursor.execute(statement("pending_jobs"), bounds).fetchall()
+    ]
+
+
+def done_before(
+    cursor: duckdb.DuckDBPyConnection, jobs: Sequence[PendingJob]
+) -> tuple[set[tuple[str, str]], dict[tuple[str, str], int]]:
+    """Return (pairs (decision, evaluator) with a result, attempts of pairs) of former processes."""
+    if not jobs:
+        return set(), {}
+    table = arrow_table({"decision_id": TEXT}, [(job.decision_id,) for job in jobs])
+    since = [min(job.decided_at_ns for job in jobs)]
+    with registered(cursor, wanted_jobs=table):
+        judged = cursor.execute(statement("judged_evaluators"), since).fetchall()
+        attempts = cursor.execute(statement("attempts_made"), since).fetchall()
+    return set(judged), {(row[0], row[1]): row[2] for row in attempts}
+
+
+def last_decided_ns(cursor: duckdb.DuckDBPyConnection) -> int:
+    """Return when the youngest job was decided, 0 without jobs."""
+    row = cursor.execute(statement("last_decided")).fetchone()
+    return int(row[0]) if row else 0
+
+
+class AttemptsWrite:
+    """The write of attempts; returns the ids of the decisions that still wait for results."""
+
+    def __init__(self, decision_ids: Sequence[str], attempts: Sequence[Attempt]) -> None:
+        self._wanted = arrow_table({"decision_id": TEXT}, [(d,) for d in decision_ids])
+        self._attempts = arrow_table(
+            _ATTEMPTS,
+            [(a.decision_id, a.evaluator, a.fingerprint, a.n, a.started_at_ns) for a in attempts],
+        )
+
+    def __call__(self, connection: duckdb.DuckDBPyConnection) -> set[str]:
+        with registered(connection, wanted_jobs=self._wanted, new_attempts=self._attempts):
+            connection.execute(statement("insert_attempts"))
+            rows = connection.execute(statement("live_jobs")).fetchall()
+        return {row[0] for row in rows}
+
+
+class ResultsWrite:
+    """The write of results, each once; results of jobs that are gone are marked superseded."""
+
+    def __init__(self, results: Sequence[Result]) -> None:
+        self._results = arrow_table(_RESULTS, [_result_row(result) for result in results])
+        finished = [(r.job.decision_id,) for r in results if r.last]
+        self._finished = arrow_table({"decision_id": TEXT}, finished)
+        self._since = min(r.job.decided_at_ns for r in results)
+
+    def __call__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        with registered(connection, new_results=self._results, finished_jobs=self._finished):
+            connection.execute(statement("insert_results"), [self._since])
+            connection.execute(statement("finish_jobs"))
+
+
+def _result_row(result: Result) -> Row:
+    job = result.job
+    return (
+        job.decision_id,
+        result.evaluator,
+        result.type,
+        result.fingerprint,
+        result.criteria_hash,
+        "",
+        job.target_kind,
+        job.target_id,
+        job.trace_id,
+        job.revision,
+        job.rule,
+        job.rule_fingerprint,
+        job.run_id,
+        "on_demand" if job.run_id else "live",
+        *_outcome_row(result.outcome),
+        result.duration_ms,
+        None,
+        None,
+        None,
+        max(result.created_at_ns, job.decided_at_ns),
+    )
+
+
+def _outcome_row(outcome: Outcome) -> Row:
+    """Return outcome, score, verdict, reason, hits, misses, details, evidence and the error."""
+    match outcome:
+        case Score():
+            return (
+                "score",
+                outcome.value,
+                outcome.verdict,
+                outcome.reason,
+                outcome.hits,
+                outcome.misses,
+                json_text(outcome.details) or "{}",
+                outcome.evidence,
+                None,
+                None,
+            )
+        case Skip():
+            details = json_text(outcome.details) or "{}"
+            return "skip", None, None, outcome.reason, [], [], details, [], None, None
+        case Failure():
+            trace = {"traceback": outcome.traceback} if outcome.traceback else {}
+            details = json_text(trace) or "{}"
+            error = (outcome.error_type, outcome.message)
+            return "failure", None, None, outcome.message, [], [], details, [], *error

@@ -1,0 +1,250 @@
+"""Finished revisions: which open traces may be due, and writing what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import duckdb
+import pyarrow as pa
+
+from tracejury_collector.completion import Activity
+from tracejury_collector.store.columns import BIGINT, BOOLEAN, TEXT, TIME, arrow_table
+from tracejury_collector.store.ledger import Ledger
+from tracejury_collector.store.loading import Arrivals
+from tracejury_collector.store.registered import registered
+from tracejury_collector.store.rows import Revision, revision_tables
+from tracejury_collector.store.statements import statement
+
+_INSERT = {
+    "new_traces": "insert_traces",
+    "new_tool_calls": "insert_tool_calls",
+    "new_llm_calls": "insert_llm_calls",
+    "new_messages": "insert_messages",
+    "new_documents": "insert_documents",
+    "new_decisions": "insert_decisions",
+    "new_jobs": "insert_jobs",
+}
+_SUPERSEDE = (
+    "supersede_traces",
+    "supersede_tool_calls",
+    "supersede_llm_calls",
+    "supersede_messages",
+    "supersede_documents",
+    "supersede_results",
+    "drop_superseded_jobs",
+)
+_DROP_DUPLICATES = {"spans": "drop_duplicate_spans", "logs": "drop_duplicate_logs"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """The current revision of a trace that was opened again."""
+
+    trace_id: str
+    revision: int
+    first_seq: int
+    last_seq: int
+    root_ended: bool
+
+    @classmethod
+    def of(cls, revision: Revision) -> Earlier:
+        """Return what a revision is to the next one."""
+        return cls(
+            trace_id=revision.trace.trace_id,
+            revision=revision.trace.revision,
+            first_seq=revision.first_seq,
+            last_seq=revision.last_seq,
+            root_ended=revision.root_ended,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTrace:
+    """A trace with arrivals that no finished revision holds."""
+
+    activity: Activity
+    project: str
+    service_name: str
+    first_seq: int
+    last_seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """Which open traces to look at: last arrival, or first (`aged_ns`), not after these times."""
+
+    quiet_ns: int
+    idle_ns: int
+    aged_ns: int
+    batch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closing:
+    """An open trace to be closed; `forced` if also when more has arrived since it was loaded."""
+
+    opened: OpenTrace
+    arrivals: Arrivals
+    forced: bool
+
+
+@dataclass(slots=True)
+class FinishedBatch:
+    """What one commit writes: every trace in it is closed, those with news have a revision."""
+
+    closing: list[Closing] = field(default_factory=list)
+    revisions: list[Revision] = field(default_factory=list)
+    ledger: Ledger = field(default_factory=Ledger)
+
+
+def due_traces(
+    cursor: duckdb.DuckDBPyConnection, due: Due, reopened: dict[str, Earlier]
+) -> list[OpenTrace]:
+    """Return open traces that may be finished, longest quiet first."""
+    ended = [(e.trace_id,) for e in reopened.values() if e.root_ended]
+    with registered(cursor, reopened=arrow_table({"trace_id": TEXT}, ended)):
+        bounds = {
+            "quiet_ns": due.quiet_ns,
+            "idle_ns": due.idle_ns,
+            "aged_ns": due.aged_ns,
+            "batch": due.batch,
+        }
+        rows = cursor.execute(statement("due_traces"), bounds).fetchall()
+    return [open_trace(row, reopened.get(row[0])) for row in rows]
+
+
+def open_trace(row: Sequence[object], earlier: Earlier | None) -> OpenTrace:
+    """Return the open trace in a row of `due_traces` or `open_trace`."""
+    (
+        trace_id, project, service_name, first_seen_ns, last_seen_ns, first_seq, last_seq,
+        root_seen, root_ended, marker_seen, span_count,
+    ) = row  # fmt: skip
+    activity = Activity(
+        trace_id=str(trace_id),
+        first_seen_ns=_int(first_seen_ns),
+        last_seen_ns=_int(last_seen_ns),
+        span_count=_int(span_count),
+        root_seen=bool(root_seen),
+        root_ended=bool(root_ended),
+        marker_seen=bool(marker_seen),
+        earlier_root_ended=earlier is not None and earlier.root_ended,
+    )
+    return OpenTrace(
+        activity=activity,
+        project=str(project),
+        service_name=str(service_name),
+        first_seq=_int(first_seq),
+        last_seq=_int(last_seq),
+    )
+
+
+def newly_reopened(cursor: duckdb.DuckDBPyConnection, after_seq: int) -> tuple[int, list[Earlier]]:
+    """Return (where the youngest open trace began, traces opened again after `after_seq`)."""
+    row = cursor.execute(statement("last_opened")).fetchone()
+    upto_seq = row[0] if row else -1
+    if upto_seq <= after_seq:
+        return after_seq, []
+    bounds = {"after_seq": after_seq, "upto_seq": upto_seq}
+    rows = cursor.execute(statement("earlier_revisions"), bounds).fetchall()
+    return upto_seq, [
+        Earlier(trace_id=r[0], revision=r[1], first_seq=r[2], last_seq=r[3], root_ended=r[4])
+        for r in rows
+    ]
+
+
+class FinishedWrite:
+    """The write of a batch; prepared outside of the writer's thread, run inside of it."""
+
+    def __init__(self, batch: FinishedBatch, now_ns: int, tally: Callable[..., None]) -> None:
+        self._batch = batch
+        self._now_ns = now_ns
+        self._tally = tally
+        self._closing = _closing_table(batch.closing)
+        self._new = {f"new_{k}": v for k, v in revision_tables(batch.revisions).items()}
+        self._new |= {f"new_{k}": v for k, v in batch.ledger.tables().items()}
+        again = [(r.trace.trace_id,) for r in batch.revisions if r.trace.revision > 1]
+        self._again = arrow_table({"trace_id": TEXT}, again)
+
+    def __call__(self, connection: duckdb.DuckDBPyConnection) -> tuple[set[str], set[str]]:
+        """Return the trace ids that were closed, and those of them that stay open with the rest.
+
+        Traces that went on meanwhile are left alone, unless they are closed by force.
+        """
+        carried_over: set[str] = set()
+        with registered(connection, closing=self._closing):
+            kept = connection.execute(statement("kept_traces")).to_arrow_table()
+            with registered(connection, kept=kept):
+                self._supersede(connection, kept)
+                self._insert(connection)
+                self._drop_duplicates(connection)
+            if any(c.forced for c in self._batch.closing):
+                bounds = {"now_ns": self._now_ns}
+                rows = connection.execute(statement("carry_over_traces"), bounds).fetchall()
+                carried_over = {row[0] for row in rows}
+            connection.execute(statement("close_traces"))
+        return _ids(kept), carried_over
+
+    def _supersede(self, connection: duckdb.DuckDBPyConnection, kept: pa.Table) -> None:
+        again = _ids(self._again) & _ids(kept)
+        if not again:
+            return
+        rows = [(trace_id,) for trace_id in again]
+        with registered(connection, superseding=arrow_table({"trace_id": TEXT}, rows)):
+            for name in _SUPERSEDE:
+                connection.execute(statement(name))
+
+    def _insert(self, connection: duckdb.DuckDBPyConnection) -> None:
+        for name, table in self._new.items():
+            if table.num_rows:
+                with registered(connection, **{name: table}):
+                    connection.execute(statement(_INSERT[name]))
+
+    def _drop_duplicates(self, connection: duckdb.DuckDBPyConnection) -> None:
+        for signal, name in _DROP_DUPLICATES.items():
+            rows = sorted(_duplicates(self._batch.closing, signal))
+            if not rows:
+                continue
+            table = arrow_table({"seq": BIGINT, "trace_id": TEXT}, rows)
+            bounds = {"first_seq": rows[0][0], "last_seq": rows[-1][0]}
+            with registered(connection, **{f"duplicate_{signal}": table}):
+                dropped = connection.execute(statement(name), bounds).fetchone()
+            count = dropped[0] if dropped else 0
+            self._tally(signal, stored=-count, duplicate=count)
+
+
+def _duplicates(closing: Iterable[Closing], signal: str) -> Iterator[tuple[int, str]]:
+    for item in closing:
+        arrivals = item.arrivals
+        for seq in arrivals.duplicate_spans if signal == "spans" else arrivals.duplicate_logs:
+            yield seq, item.opened.activity.trace_id
+
+
+def _closing_table(closing: Iterable[Closing]) -> pa.Table:
+    columns = {
+        "trace_id": TEXT,
+        "first_seen": TIME,
+        "last_seq": BIGINT,
+        "span_count": BIGINT,
+        "forced": BOOLEAN,
+    }
+    rows = [
+        (
+            item.opened.activity.trace_id,
+            item.opened.activity.first_seen_ns,
+            item.opened.last_seq,
+            item.opened.activity.span_count,
+            item.forced,
+        )
+        for item in closing
+    ]
+    return arrow_table(columns, rows)
+
+
+def _ids(table: pa.Table) -> set[str]:
+    return {str(trace_id) for trace_id in table.column("trace_id").to_pylist()}
+
+
+def _int(value: object) -> int:
+    assert isinstance(value, int)
+    return value

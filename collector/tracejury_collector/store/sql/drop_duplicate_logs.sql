@@ -1,0 +1,3 @@
+DELETE FROM base.logs
+WHERE seq BETWEEN $first_seq AND $last_seq
+    AND seq IN (SELECT d.seq FROM duplicate_logs AS d SEMI JOIN kept AS k ON k.trace_id = d.trace_id)

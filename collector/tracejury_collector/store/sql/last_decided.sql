@@ -1,0 +1,1 @@
+SELECT coalesce(epoch_ns(max(decided_at)), 0) FROM base.jobs

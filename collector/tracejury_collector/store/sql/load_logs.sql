@@ -1,0 +1,9 @@
+-- Log records of the traces in `wanted` (trace_id, first_seq, last_seq), in order of arrival.
+SELECT
+    l.trace_id, l.seq, l.content_hash_high, l.content_hash_low, l.span_id, l.event_name,
+    l.time_unix_nano, l.body::VARCHAR, l.attributes::VARCHAR, l.resource::VARCHAR,
+    l.scope::VARCHAR
+FROM base.logs AS l
+JOIN wanted AS w ON l.trace_id = w.trace_id AND l.seq BETWEEN w.first_seq AND w.last_seq
+WHERE l.seq BETWEEN ? AND ?
+ORDER BY l.seq

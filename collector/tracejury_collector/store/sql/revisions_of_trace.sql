@@ -1,0 +1,7 @@
+-- Every revision of a trace, newest first.
+SELECT
+    revision, completed_by, epoch_ns(completed_at) AS completed_at_ns, span_count, has_root,
+    root_ended, superseded, first_seq, last_seq
+FROM base.traces
+WHERE trace_id = $trace_id
+ORDER BY revision DESC

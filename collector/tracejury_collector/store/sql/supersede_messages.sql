@@ -1,0 +1,2 @@
+UPDATE base.messages SET superseded = true
+WHERE NOT superseded AND trace_id IN (SELECT s.trace_id FROM superseding AS s)

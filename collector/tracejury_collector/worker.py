@@ -1,0 +1,220 @@
+"""The worker: finished traces become revisions, revisions decisions, decisions jobs."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import duckdb
+
+from tracejury.trace import Trace
+from tracejury_collector.completion import Completion, CompletionPolicy, Reception, decide
+from tracejury_collector.conditions import Conditions
+from tracejury_collector.config import Config
+from tracejury_collector.errors import Unavailable
+from tracejury_collector.explain import explain
+from tracejury_collector.finishing import FinishedTrace
+from tracejury_collector.jury.roster import Seat
+from tracejury_collector.rules import choose, compile_rules
+from tracejury_collector.store.columns import arrow_table
+from tracejury_collector.store.database import Database
+from tracejury_collector.store.ledger import Ledger, last_decided_ns
+from tracejury_collector.store.loading import Arrivals, load_arrivals
+from tracejury_collector.store.revisions import (
+    Due,
+    Earlier,
+    FinishedBatch,
+    FinishedWrite,
+    due_traces,
+    newly_reopened,
+)
+from tracejury_collector.store.rows import COLUMNS, Revision, trace_row
+
+log = logging.getLogger(__name__)
+
+BATCH_TRACES = 500
+BATCH_SPANS = 20_000
+_NEVER_NS = 0
+_RETRY_S = 1.0
+
+
+class Jury(Protocol):
+    """What the worker needs of the jury."""
+
+    @property
+    def roster(self) -> Mapping[str, Seat]:
+        """The configured evaluators by name."""
+        ...
+
+    def offer(self, trace: Trace) -> None:
+        """Take a trace that will be judged."""
+
+    def poke(self) -> None:
+        """Hear that there are new jobs."""
+
+
+class Worker:
+    """Drives traces from open to decided; only one may work on a database.
+
+    `reception` says since when the receivers listen and how far they lag.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        config: Config,
+        jury: Jury,
+        now_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        """Check the rules.
+
+        Raises: ConfigError naming the rule that cannot be used.
+        """
+        prints = {name: seat.fingerprint for name, seat in jury.roster.items()}
+        self.rules = compile_rules(config, prints)
+        self.policy = _policy(config)
+        self.reception = Reception(listening_since_ns=now_ns())
+        self.finished: Counter[str] = Counter()
+        self._conditions = Conditions(self.rules)
+        self._db = db
+        self._jury = jury
+        self._now_ns = now_ns
+        self._tick_s = config.completion.tick
+        self._reopened: dict[str, Earlier] = {}
+        self._looked_up_seq = -1
+        with db.read() as cursor:
+            self._decided_ns = last_decided_ns(cursor)
+
+    def run(self, stop: threading.Event) -> None:
+        """Work until `stop` is set; a database that is away only delays it."""
+        while not stop.is_set():
+            pause_s = self._tick_s
+            try:
+                if self.tick() >= BATCH_TRACES:
+                    pause_s = 0.0
+            except (Unavailable, duckdb.Error) as error:
+                log.warning("finished traces cannot be written now: %s", error)
+                pause_s = _RETRY_S
+            stop.wait(pause_s)
+
+    def tick(self) -> int:
+        """Finish what is due, at most one batch; return how many traces were due.
+
+        Raises: Unavailable or duckdb.Error when the database cannot be used now.
+        """
+        now_ns = self._now_ns()
+        with self._db.read() as cursor:
+            self._look_up_reopened(cursor)
+            finished = self._due(cursor, now_ns)
+            if not finished:
+                return 0
+            ranges = [found for trace in finished for found in trace.ranges()]
+            arrivals = load_arrivals(cursor, ranges)
+        self._decided_ns = max(now_ns, self._decided_ns + 1)
+        batch = self._batch(finished, arrivals, now_ns)
+        self._write(batch, now_ns)
+        return len(finished)
+
+    def explain(self, trace_id: str) -> dict[str, Any]:
+        """Return the whole story of a trace, in words and data.
+
+        Raises: NotFound for a trace that never arrived.
+        """
+        return explain(
+            self._db, trace_id, policy=self.policy, reception=self.reception, now_ns=self._now_ns()
+        )
+
+    def _look_up_reopened(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        self._looked_up_seq, found = newly_reopened(cursor, self._looked_up_seq)
+        self._reopened.update((earlier.trace_id, earlier) for earlier in found)
+
+    def _due(self, cursor: duckdb.DuckDBPyConnection, now_ns: int) -> list[FinishedTrace]:
+        """Return finished traces, longest quiet first, as many as one batch takes."""
+        found: list[FinishedTrace] = []
+        spans = 0
+        for opened in due_traces(cursor, self._bounds(now_ns), self._reopened):
+            completion = decide(opened.activity, self.policy, now_ns, self.reception)
+            if not isinstance(completion, Completion):
+                continue
+            spans += opened.activity.span_count
+            if found and spans > BATCH_SPANS:
+                break
+            earlier = self._reopened.get(opened.activity.trace_id)
+            found.append(FinishedTrace(opened=opened, completion=completion, earlier=earlier))
+        return found
+
+    def _bounds(self, now_ns: int) -> Due:
+        """Return the latest arrivals for which each rule of completion can hold."""
+        late_ns = now_ns - self.reception.lag_ns
+
+        def quiet_since(wait_ns: int) -> int:
+            latest_ns = late_ns - wait_ns
+            return latest_ns if latest_ns >= self.reception.listening_since_ns else _NEVER_NS
+
+        return Due(
+            quiet_ns=quiet_since(self.policy.after_root_ns),
+            idle_ns=quiet_since(self.policy.idle_ns),
+            aged_ns=late_ns - self.policy.max_age_ns,
+            batch=BATCH_TRACES,
+        )
+
+    def _batch(
+        self, finished: Sequence[FinishedTrace], arrivals: Mapping[str, Arrivals], now_ns: int
+    ) -> FinishedBatch:
+        closing, revisions = [], []
+        for trace in finished:
+            of_trace = arrivals.get(trace.trace_id) or Arrivals()
+            closing.append(trace.closing(of_trace))
+            revision = trace.revision(of_trace, now_ns)
+            if revision:
+                revisions.append(revision)
+        return FinishedBatch(
+            closing=closing, revisions=revisions, ledger=self._decisions(revisions)
+        )
+
+    def _decisions(self, revisions: Sequence[Revision]) -> Ledger:
+        """Return one decision per rule and revision."""
+        ledger = Ledger()
+        if not revisions or not self.rules:
+            return ledger
+        rows = arrow_table(COLUMNS["traces"], [trace_row(revision) for revision in revisions])
+        conditions = self._conditions.evaluate(rows)
+        for revision in revisions:
+            trace = revision.trace
+            for rule in self.rules:
+                condition = conditions[rule.name][trace.trace_id]
+                decision = choose(rule, condition, trace.trace_id, trace.revision)
+                ledger.add(decision, revision.first_seq, revision.last_seq, self._decided_ns)
+        return ledger
+
+    def _write(self, batch: FinishedBatch, now_ns: int) -> None:
+        """Write the batch in one transaction, then tell the jury."""
+        write = FinishedWrite(batch, now_ns, self._db.tally)
+        closed, carried_over = self._db.write(write).result()
+        for trace_id in closed - carried_over:
+            self._reopened.pop(trace_id, None)
+        judged = batch.ledger.selected
+        for revision in batch.revisions:
+            trace_id = revision.trace.trace_id
+            if trace_id not in closed:
+                continue
+            self.finished[revision.completed_by] += 1
+            if trace_id in carried_over:
+                self._reopened[trace_id] = Earlier.of(revision)
+            if trace_id in judged:
+                self._jury.offer(revision.trace)
+        if judged:
+            self._jury.poke()
+
+
+def _policy(config: Config) -> CompletionPolicy:
+    settings = config.completion
+    return CompletionPolicy(
+        after_root_ns=int(settings.after_root * 1e9),
+        idle_ns=int(settings.idle * 1e9),
+        max_age_ns=int(settings.max_age * 1e9),
+    )
