@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import re2
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, StringConstraints
 
 from tracejury.evaluator import Criteria, Evaluator
 from tracejury.result import Score, Skip
 from tracejury.trace import Trace
 from tracejury_evaluators.facts import altered_output, missing_output, output_spans
 
-FLAGS = {"i": "case_sensitive", "m": "one_line", "s": "dot_nl"}
 MAX_PATTERN_CHARS = 10_000
 EXCERPT_CHARS = 80
 
@@ -40,11 +39,19 @@ class NonEmptyOutput(Evaluator):
         return Score(0.0, reason="the output is empty", evidence=output_spans(trace))
 
 
+def _compiles(pattern: str) -> str:
+    compiled(pattern, "")
+    return pattern
+
+
+Pattern = Annotated[str, StringConstraints(max_length=MAX_PATTERN_CHARS), AfterValidator(_compiles)]
+
+
 class RegexCriteria(Criteria):
     """The pattern of one case."""
 
-    pattern: str | None = Field(None, max_length=MAX_PATTERN_CHARS, description="pattern to use")
-    must_match: bool | None = Field(None, description="whether the pattern has to match")
+    pattern: Pattern | None = Field(None, description="RE2 pattern, searched in the output")
+    must_match: bool | None = Field(None, description="false: the pattern must not match")
 
 
 class Regex(Evaluator[RegexCriteria]):
@@ -59,22 +66,13 @@ class Regex(Evaluator[RegexCriteria]):
     type: ClassVar[str] = "regex"
     label: ClassVar[str] = "Regular expression"
 
-    pattern: str | None = Field(
-        None, max_length=MAX_PATTERN_CHARS, description="RE2 pattern, searched in the output"
-    )
+    pattern: Pattern | None = Field(None, description="RE2 pattern, searched in the output")
     flags: str = Field(
         "",
         pattern="^[ims]*$",
         description="i: ignore case, m: ^ and $ match at lines, s: . matches line breaks",
     )
     must_match: bool = Field(True, description="false: the pattern must not match")
-
-    @field_validator("pattern")
-    @classmethod
-    def _compiles(cls, pattern: str | None) -> str | None:
-        if pattern is not None:
-            compiled(pattern, "")
-        return pattern
 
     @cached_property
     def _own(self) -> Any:

@@ -18,7 +18,7 @@ from referencing.jsonschema import EMPTY_REGISTRY
 from tracejury.evaluator import Criteria, Evaluator
 from tracejury.result import Score, Skip
 from tracejury.trace import Trace
-from tracejury_evaluators.facts import altered_output, counted, missing_output, output_spans
+from tracejury_evaluators.facts import altered_output, missing_output, output_spans
 
 MAX_DEPTH = 64
 MAX_ERRORS = 20
@@ -68,7 +68,7 @@ class JsonSchema(Evaluator):
             return Skip(f"the recorded content was {altered} and does not conform: {misses[0]}")
         return Score(
             0.0,
-            reason=f"{counted(len(misses), 'violation')}: {misses[0]}",
+            reason=misses[0] if len(misses) == 1 else f"{len(misses)} violations: {misses[0]}",
             misses=misses,
             evidence=output_spans(trace),
         )

@@ -11,8 +11,8 @@ from pydantic_core import PydanticSerializationError, to_json, to_jsonable_pytho
 from tracejury.result import Failure, Outcome, Score, Skip, default_verdict
 
 MAX_REASON_CHARS = 4_000
-MAX_ITEMS = 200
-MAX_ITEM_CHARS = 1_000
+MAX_ITEMS = 100
+MAX_ITEM_CHARS = 500
 MAX_DETAILS_BYTES = 64 * 1024
 MAX_TRACEBACK_CHARS = 8_000
 

@@ -1,0 +1,88 @@
+"""Evaluator cases as data: `tests/cases/TYPE.json`, one array of cases per evaluator type.
+
+A case names what it decides and gives a small description of a trace, the config, the criteria
+and the expected outcome. In a trace, tools are names or objects of `make_tool_call`'s parameters;
+`llm` holds objects of `make_llm_call`'s; everything else goes to `make_trace`. `expect` holds
+the fields to compare: a value is compared to 1e-9, `reason_has` is a part of the reason or message.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tracejury.result import Outcome, outcome_to_json
+from tracejury.testing import START_NS, make_llm_call, make_tool_call, make_trace
+from tracejury.trace import Flags, LLMCall, Span, ToolCall, Trace, Usage
+
+CASES = Path(__file__).parent.parent / "cases"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One case of an evaluator type."""
+
+    type: str
+    name: str
+    trace: Mapping[str, Any]
+    config: Mapping[str, Any]
+    criteria: Mapping[str, Any] | None
+    expect: Mapping[str, Any]
+
+
+def load_cases(path: Path) -> list[Case]:
+    """The cases of one file, whose name is the evaluator type."""
+    return [
+        Case(
+            type=path.stem,
+            name=entry["name"],
+            trace=entry.get("trace", {}),
+            config=entry.get("config", {}),
+            criteria=entry.get("criteria"),
+            expect=entry["expect"],
+        )
+        for entry in json.loads(path.read_text(encoding="utf-8"))
+    ]
+
+
+def trace_of(description: Mapping[str, Any]) -> Trace:
+    """The trace that a case describes."""
+    fields = dict(description)
+    tools = [_tool(entry) for entry in fields.pop("tools", [])]
+    llm = [_llm(entry) for entry in fields.pop("llm", [])]
+    if "flags" in fields:
+        fields["flags"] = Flags(**dict.fromkeys(fields["flags"], True))
+    if "usage" in fields:
+        fields["usage"] = Usage(**fields["usage"])
+    if fields.pop("open_span", False):
+        fields["spans"] = (Span(span_id="open", start_ns=START_NS),)
+    return make_trace(tool_calls=tools, llm_calls=llm, **fields)
+
+
+def differences(outcome: Outcome, expect: Mapping[str, Any]) -> dict[str, Any]:
+    """The expected fields that the outcome does not have, with what it has instead."""
+    actual = outcome_to_json(outcome)
+    wanted = dict(expect)
+    part = wanted.pop("reason_has", "")
+    said = actual.get("reason", actual.get("message", ""))
+    wrong = {
+        name: actual.get(name) for name in wanted if not _equal(actual.get(name), wanted[name])
+    }
+    return wrong | ({} if part in said else {"reason": said})
+
+
+def _equal(actual: Any, wanted: Any) -> bool:
+    if isinstance(wanted, float) and isinstance(actual, float):
+        return abs(actual - wanted) <= 1e-9
+    return bool(actual == wanted)
+
+
+def _tool(entry: str | Mapping[str, Any]) -> ToolCall:
+    return make_tool_call(entry) if isinstance(entry, str) else make_tool_call(**entry)
+
+
+def _llm(entry: Mapping[str, Any]) -> LLMCall:
+    return make_llm_call(**entry)
