@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 CATALOG = "tracejury"
 """The database's name inside DuckDB; each new connection has to `USE` it."""
 
-_ATTACH_OPTIONS = "STORAGE_VERSION 'v1.5.0', ROW_GROUP_SIZE 16384"
+_ATTACH_OPTIONS = "STORAGE_VERSION 'v1.5.0', ROW_GROUP_SIZE 8192"
 # A checkpoint writes the last row group again: small ones keep its pause short.
 
 _SETTINGS = (
