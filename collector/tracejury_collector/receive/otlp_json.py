@@ -83,17 +83,30 @@ def _decode(
 def _scopes(
     request: object, path: tuple[str, str, str], limits: Limits
 ) -> Iterator[tuple[Scope | Rejected, Sequence[Any]]]:
-    for outer in _envelope(request, path[0]):
-        resource = _resource(outer, limits)
-        for inner in _envelope(outer, path[1]):
-            yield _scope(resource, inner, limits), _envelope(inner, path[2])
+    if not isinstance(request, dict):
+        raise _not_a_request("the body is not a JSON object")
+    for outer in _array(request, path[0]):
+        resource = _resource(_envelope(outer), limits)
+        for inner in _array(_envelope(outer), path[1]):
+            yield _scope(resource, _envelope(inner), limits), _array(_envelope(inner), path[2])
 
 
-def _envelope(fields: object, name: str) -> list[Any]:
+def _envelope(value: object) -> Mapping[str, Any]:
     try:
-        return json_list(json_object(fields, "the envelope").get(name), name)
+        return json_object(value, "an envelope")
     except Rejected as rejected:
-        raise MalformedRequest(f"{rejected}; send an OTLP/JSON export request") from None
+        raise _not_a_request(str(rejected)) from None
+
+
+def _array(fields: Mapping[str, Any], name: str) -> list[Any]:
+    try:
+        return json_list(fields.get(name), name)
+    except Rejected as rejected:
+        raise _not_a_request(str(rejected)) from None
+
+
+def _not_a_request(problem: str) -> MalformedRequest:
+    return MalformedRequest(f"{problem}; send an OTLP/JSON export request")
 
 
 def _attributes(fields: Mapping[str, Any], limits: Limits) -> tuple[dict[str, Plain], int]:

@@ -84,10 +84,11 @@ def _scopes(body: bytes, limits: Limits) -> Iterator[tuple[Scope | Rejected, lis
         if field.number != 1:
             continue
         outer = wire.group(body, field, budget)
-        resource = _resource(outer, limits)
+        resource = _resource(outer, limits) if outer.items else Rejected()
         for scope_field in outer.items:
             inner = wire.group(body, scope_field, budget)
-            yield _scope(resource, inner, limits), inner.items
+            if inner.items:
+                yield _scope(resource, inner, limits), inner.items
 
 
 def _parse(
