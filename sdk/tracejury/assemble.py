@@ -122,7 +122,7 @@ def _kind(forest: Forest, calls: Sequence[Call]) -> TraceKind:
     setup = any(node.is_setup for node in nodes)
     return (
         "setup"
-        if setup or kinds <= {"mcp", "embedding", "unknown"} and kinds - {"unknown"}
+        if setup or (kinds <= {"mcp", "embedding", "unknown"} and kinds != {"unknown"})
         else "other"
     )
 

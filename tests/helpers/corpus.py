@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from google.protobuf import json_format
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from tracejury.trace import LogRecord, SpanEvent, SpanRecord, StatusCode
+from tracejury.assemble import assemble
+from tracejury.trace import LogRecord, SpanEvent, SpanRecord, StatusCode, Trace
 
 CORPUS = Path(__file__).parents[1] / "data" / "corpus"
 _STATUS: dict[int, StatusCode] = {0: "unset", 1: "ok", 2: "error"}
@@ -34,7 +36,24 @@ def read_case(folder: Path) -> tuple[list[SpanRecord], list[LogRecord]]:
     """The spans and logs of one case, in order of arrival."""
     spans = [s for r in _requests(folder, ExportTraceServiceRequest) for s in _spans(r)]
     logs = [x for r in _requests(folder / "logs", ExportLogsServiceRequest) for x in _logs(r)]
-    return spans, logs
+    return (
+        [replace(span, seq=seq) for seq, span in enumerate(spans, 1)],
+        [replace(log, seq=seq) for seq, log in enumerate(logs, 1)],
+    )
+
+
+def assemble_case(name: str, corpus: Path = CORPUS) -> list[Trace]:
+    """The traces of one case, rebuilt, in order of start."""
+    spans, logs = read_case(corpus / "captures" / name)
+    found = {span.trace_id: None for span in spans}
+    traces = [
+        assemble(
+            [span for span in spans if span.trace_id == trace_id],
+            [log for log in logs if log.trace_id == trace_id],
+        )
+        for trace_id in found
+    ]
+    return sorted(traces, key=lambda trace: trace.start_ns)
 
 
 def _requests(folder: Path, kind: type[Any]) -> Iterator[Any]:
@@ -86,7 +105,7 @@ def _logs(request: Any) -> Iterator[LogRecord]:
                         trace_id=log.trace_id.hex(),
                         span_id=log.span_id.hex(),
                         event_name=log.event_name,
-                        time_ns=log.time_unix_nano,
+                        time_ns=log.time_unix_nano or log.observed_time_unix_nano,
                         body=_value(log.body),
                         attributes=_attributes(log.attributes),
                         resource=resource,

@@ -10,7 +10,7 @@ from typing import Any
 from tracejury.assembly.messages import calls_of
 from tracejury.assembly.nodes import Forest, Node
 from tracejury.assembly.toolspans import Ran, same_name, tool_runs
-from tracejury.assembly.unwrap import output_text
+from tracejury.assembly.unwrap import PAYLOADS, output_text
 from tracejury.assembly.usage import Call
 from tracejury.dialects.decode import decode, to_text
 from tracejury.dialects.plan import DIALECTS
@@ -156,14 +156,23 @@ def _join_by(
         if id(ran) in pairs:
             continue
         for name in names:
-            if not same_name(name, ran.name):
+            direct = same_name(name, ran.name)
+            if not direct and ran.dispatched != name:
                 continue
-            waiting = open_.get(_key(name, ran.arguments, equal_arguments))
+            data = ran.arguments if direct else _payload(ran.arguments)
+            waiting = open_.get(_key(name, data, equal_arguments))
             if waiting:
                 request = waiting.popleft()
                 request.taken = True
                 pairs[id(ran)] = request
                 break
+
+
+def _payload(arguments: Any) -> Any:
+    """What a dispatcher's arguments hand to the tool that they name."""
+    if not isinstance(arguments, dict):
+        return arguments
+    return next((v for k, v in arguments.items() if k in PAYLOADS), arguments)
 
 
 def _key(name: str, arguments: Any, with_arguments: bool) -> str:
@@ -180,6 +189,8 @@ def _from_span(ran: Ran, request: Asked | None, results: dict[str, Part]) -> Too
     arguments, output, error = ran.arguments, ran.output, ran.error
     if request is not None:
         name, call_id = request.part.name or name, call_id or request.part.id
+        if ran.dispatched == name:
+            arguments = _payload(arguments)
         if not isinstance(arguments, dict) and request.part.arguments is not None:
             arguments = request.part.arguments
     result = results.get(call_id) if call_id else None

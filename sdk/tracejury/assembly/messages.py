@@ -8,6 +8,7 @@ from typing import Any, Final
 from tracejury.assembly import unwrap
 from tracejury.assembly.parts import parse_call, parse_content, parse_part, part_type
 from tracejury.dialects.decode import PLACEHOLDERS, decode, to_text
+from tracejury.dialects.pyrepr import LOOKS_LIKE, parse_repr
 from tracejury.trace import Message, Part, Role
 
 MAX_DEPTH = 12
@@ -53,6 +54,7 @@ _INPUT_KEYS: Final = (
     "input",
     "user_input",
     "query",
+    "q",
     "question",
     "task",
     "prompt",
@@ -63,6 +65,8 @@ _INPUT_KEYS: Final = (
     "args",
     "prompts",
     "content",
+    "description",
+    "data",
 )
 _OUTPUT_KEYS: Final = (
     "generations",
@@ -88,7 +92,10 @@ _OUTPUT_KEYS: Final = (
 
 
 def parse_messages(value: Any, role: Role = "user") -> tuple[Message, ...]:
-    """The messages in a recorded value; `role` is that of text that names none."""
+    """The messages in a recorded value; `role` is that of text that names none.
+
+    An object that holds no message is an assistant's answer as it is, but no user's question.
+    """
     found: list[Message] = []
     _collect(value, role, found, 0)
     return tuple(found[:MAX_MESSAGES])
@@ -112,7 +119,7 @@ def to_role(value: Any, default: Role) -> Role:
 def _collect(value: Any, role: Role, found: list[Message], depth: int) -> None:
     if depth > MAX_DEPTH or len(found) > MAX_MESSAGES:
         return
-    value = decode(value)
+    value = _decoded(value)
     if isinstance(value, str):
         if value not in PLACEHOLDERS:
             found.append(Message(role=role, parts=(Part(type="text", text=value),)))
@@ -120,6 +127,17 @@ def _collect(value: Any, role: Role, found: list[Message], depth: int) -> None:
         _collect_list(value, role, found, depth)
     elif isinstance(value, dict):
         _collect_object(value, role, found, depth)
+
+
+def _decoded(value: Any) -> Any:
+    """The data behind JSON or the text of a Python object; None where the latter was cut off."""
+    value = decode(value)
+    if isinstance(value, str) and LOOKS_LIKE.match(value):
+        data = parse_repr(value)
+        if data is None and value[:1].isupper() and not value.rstrip().endswith(")"):
+            return None
+        return value if data is None else data
+    return value
 
 
 def _collect_list(items: list[Any], role: Role, found: list[Message], depth: int) -> None:
@@ -132,7 +150,7 @@ def _collect_list(items: list[Any], role: Role, found: list[Message], depth: int
             pending.clear()
 
     for raw in items:
-        item = decode(raw)
+        item = _decoded(raw)
         part = None
         if isinstance(item, dict) and not is_message(item) and part_type(item):
             part = parse_part(item)
@@ -173,6 +191,8 @@ def is_message(data: dict[str, Any]) -> bool:
     if isinstance(data.get("message"), dict) and len(data) == 1:
         return True
     kind = data.get("type")
+    if isinstance(data.get("source"), str) and "content" in data and isinstance(kind, str):
+        return True
     if not isinstance(kind, str) or kind.lower() not in _ROLES:
         return False
     return isinstance(data.get("data"), dict) or "content" in data
@@ -214,7 +234,7 @@ def _collect_leftover(data: dict[str, Any], role: Role, found: list[Message], de
         _collect(inner[0], role, found, depth + 1)
     elif len(data) == 1 and texts:
         found.append(Message(role=role, parts=(Part(type="text", text=texts[0]),)))
-    elif depth == 0 and data and (role == "assistant" or texts):
+    elif depth == 0 and data and role == "assistant":
         found.append(Message(role=role, parts=(Part(type="text", text=to_text(data)),)))
 
 
@@ -283,12 +303,14 @@ def _role_of(data: dict[str, Any], default: Role) -> Role:
     role = data.get("role", data.get("_role"))
     if isinstance(role, str):
         return to_role(role, default)
+    if isinstance(data.get("source"), str):
+        return to_role(data["source"], "assistant")
     return to_role(data.get("type"), default)
 
 
 def _parts_of(data: dict[str, Any], role: Role) -> list[Part]:
     parts: list[Part] = []
-    for key in ("parts", "content", "_content", "contents"):
+    for key in ("parts", "content", "_content", "contents", "blocks"):
         if data.get(key) not in (None, "", []):
             parts = _contents(data, data[key], role)
             break
@@ -353,7 +375,7 @@ def last_text(messages: Sequence[Message], role: Role) -> str:
 
 
 def merge_adjacent(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Assistant messages that follow each other as one: some libraries record a message per block."""
+    """With assistant messages in a row as one: some libraries record a message per block."""
     merged: list[Message] = []
     for message in messages:
         last = merged[-1] if merged else None

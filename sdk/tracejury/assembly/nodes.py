@@ -292,7 +292,7 @@ def _sole_inference(records: list[SpanRecord]) -> str:
 
 def _log_events(logs: Sequence[LogRecord]) -> Iterable[tuple[str, SpanEvent]]:
     """The logs as events with the ids of their spans, repeated ones once, in order."""
-    keyed = {}
+    keyed: dict[tuple[int, str, str, str], tuple[int, str, SpanEvent]] = {}
     for log in logs:
         event = _as_event(log)
         text = to_text(dict(sorted(event.attributes.items())))

@@ -33,6 +33,7 @@ _TYPES: Final[dict[str, PartType]] = {
             "custom_tool_call_output",
             "server_tool_call_response",
             "mcp_tool_result",
+            "tool_call_result",
             "web_search_tool_result",
             "tool_return",
             "builtin_tool_return",

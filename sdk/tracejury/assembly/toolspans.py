@@ -42,12 +42,13 @@ def same_name(one: str, other: str) -> bool:
 class Ran:
     """A tool call that has a span."""
 
-    __slots__ = ("arguments", "error", "id", "name", "node", "output")
+    __slots__ = ("arguments", "dispatched", "error", "id", "name", "node", "output")
 
     def __init__(self, node: Node) -> None:
         self.node = node
         self.name = node.fields.tool_name
         self.error: SpanError | None = node.error
+        self.dispatched = ""
         self.arguments, inner_id = self._arguments()
         found = self._output()
         self.output: Any = found.value
@@ -60,6 +61,7 @@ class Ran:
     def _arguments(self) -> tuple[Any, str]:
         for value in self.node.reading.all("tool_arguments"):
             if to_content(value) is not None:
+                self.dispatched = unwrap.dispatched_name(value)
                 found = unwrap.arguments(value)
                 if found[0] is not None:
                     return found

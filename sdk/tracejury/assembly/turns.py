@@ -18,12 +18,100 @@ def find_turns(forest: Forest, calls: Sequence[Call]) -> tuple[Turn, ...]:
     """The trace's turns in order: per outermost agent, else workflow, else root."""
     agents = _outermost(forest, lambda n: n.kind == "agent" and not n.is_setup)
     if agents:
-        return _merged([_turn([node], forest, calls, len(agents) == 1) for node in agents])
+        groups = _by_question(_with_content(agents))
+        return _merged(_all_turns(groups, calls))
     workflows = _outermost(forest, lambda n: n.kind == "workflow" and _speaks(n))
     if workflows:
-        return _merged([_turn([node], forest, calls, len(workflows) == 1) for node in workflows])
-    groups = [g for g in _root_groups(forest) if any(_is_run(node) for node in _below(g))]
-    return _merged([_turn(group, forest, calls, False) for group in groups])
+        return _merged(_all_turns([[node] for node in workflows], calls))
+    roots = [g for g in _root_groups(forest) if any(_is_run(node) for node in _below(g))]
+    return _merged(_all_turns(roots, calls))
+
+
+def _all_turns(groups: list[list[Node]], calls: Sequence[Call]) -> list[Turn]:
+    sole = len(groups) == 1
+    return [turn for group in groups for turn in _turns_of(group, calls, sole)]
+
+
+def _turns_of(group: list[Node], calls: Sequence[Call], sole: bool) -> list[Turn]:
+    """The turn of a run; several where it records none itself and its prompts show them."""
+    inside = {id(node) for node in _below(group)}
+    own = [call for call in calls if id(call.main) in inside]
+    if not any(node.question for node in group):
+        spoken = _conversation(group, own)
+        if len(spoken) > 1:
+            return [_turn_of_calls(part) for part in spoken]
+    return [_turn(group, own, _above(group[0]) if sole else [])]
+
+
+def _conversation(group: list[Node], own: Sequence[Call]) -> list[list[Call]]:
+    """The calls by the question they answer, if each later question follows the earlier ones."""
+    top = {id(node) for node in group}
+    parts: list[list[Call]] = []
+    asked: list[str] = []
+    for call in own:
+        question = last_text(call.input, "user")
+        if not question or _is_in_tool(call.main, top):
+            continue
+        if asked and question == asked[-1]:
+            parts[-1].append(call)
+            continue
+        said = {message.text.strip() for message in call.input if message.role == "user"}
+        if not said.issuperset(asked):
+            return []
+        asked.append(question)
+        parts.append([call])
+    return parts
+
+
+def _turn_of_calls(calls: Sequence[Call]) -> Turn:
+    first, last = calls[0].main.record, calls[-1].main
+    return Turn(
+        input=last_text(calls[0].input, "user"),
+        output=_final_text(calls[-1].output),
+        span_id=first.span_id,
+        start_ns=first.start_ns,
+        end_ns=last.record.end_ns,
+        error=last.error,
+    )
+
+
+def _with_content(agents: list[Node]) -> list[Node]:
+    """The agents, those that record nothing themselves replaced by the agents inside them."""
+    found: list[Node] = []
+    waiting = list(reversed(agents))
+    while waiting:
+        node = waiting.pop()
+        inner = [] if node.input or node.output else _agents_inside(node)
+        if inner:
+            waiting.extend(reversed(inner))
+        else:
+            found.append(node)
+    return sorted(found, key=lambda n: n.order)
+
+
+def _agents_inside(node: Node) -> list[Node]:
+    """The agents nearest below, not those that work for a tool."""
+    found: list[Node] = []
+    waiting = list(reversed(node.children))
+    while waiting:
+        child = waiting.pop()
+        if child.kind == "agent" and not child.is_setup:
+            found.append(child)
+        elif child.kind != "tool":
+            waiting.extend(reversed(child.children))
+    return found
+
+
+def _by_question(agents: list[Node]) -> list[list[Node]]:
+    """The agents, several that work on the question of one workflow around them together."""
+    groups: dict[int, list[Node]] = {}
+    for node in agents:
+        around = next((n for n in _above(node) if n.kind == "workflow" and n.question), node)
+        groups.setdefault(id(around), [around] if around is not node else []).append(node)
+    return [
+        group[1:] if len(group) == 2 and group[0] is not group[1] else group
+        for group in groups.values()
+    ]
 
 
 def _outermost(forest: Forest, wanted: object) -> list[Node]:
@@ -66,17 +154,13 @@ def _root_groups(forest: Forest) -> list[list[Node]]:
     return list(groups.values())
 
 
-def _turn(group: list[Node], forest: Forest, calls: Sequence[Call], sole: bool) -> Turn:
-    main = group[0]
-    inside = {id(node) for node in _below(group)}
-    own = [call for call in calls if id(call.main) in inside]
-    above = _above(main) if sole else []
+def _turn(group: list[Node], own: Sequence[Call], above: list[Node]) -> Turn:
     last = max(group, key=lambda node: (node.record.end_ns, node.order))
     return Turn(
         input=_input(group, above, own),
         output=_output(group, above, own),
-        span_id=main.span_id,
-        start_ns=main.record.start_ns,
+        span_id=group[0].span_id,
+        start_ns=group[0].record.start_ns,
         end_ns=last.record.end_ns,
         error=last.error,
     )
@@ -98,7 +182,9 @@ def _input(group: list[Node], above: list[Node], own: Sequence[Call]) -> str:
     for call in own:
         if text := last_text(call.input, "user"):
             return text
-    return ""
+    return next(
+        (n.fields.input for n in (*group, *above) if n.kind != "tool" and n.fields.input), ""
+    )
 
 
 def _output(group: list[Node], above: list[Node], own: Sequence[Call]) -> str:

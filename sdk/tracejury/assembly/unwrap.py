@@ -16,6 +16,11 @@ _REPR = re.compile(
 _REPR_ID = re.compile(r"tool_call_id='([^']*)'")
 _CALL_KEYS = frozenset({"args", "kwargs", "sanitize_inputs_outputs"})
 _LANGCHAIN_KEYS = frozenset({"input_str", "inputs", "tags", "metadata", "kwargs"})
+_TARGETS = ("name", "tool_name", "tool")
+PAYLOADS = ("args", "arguments", "input", "kwargs", "params")
+_RESPONSE_KEYS = frozenset(
+    {"id", "name", "response", "scheduling", "will_continue", "willContinue", "parts"}
+)
 _TEXT_TYPES = frozenset({"text", "output_text", "input_text", "content"})
 _VALUE_TYPES = frozenset(
     {"text", "json", "error-text", "error-json", "content", "execution-denied"}
@@ -45,6 +50,14 @@ def arguments(value: Any) -> tuple[Any, str]:
             call_id = value["id"]
         value = inner
     return (None if value == "" else value), call_id
+
+
+def dispatched_name(value: Any) -> str:
+    """The tool that a dispatcher's arguments name: `{"name": ..., "args": {...}}`; else ""."""
+    data = decode(value)
+    if isinstance(data, dict) and len(data) == 2 and any(key in data for key in PAYLOADS):
+        return next((_text(data[key]) for key in _TARGETS if key in data), "")
+    return ""
 
 
 def _inner_arguments(data: dict[str, Any]) -> Any:
@@ -142,6 +155,10 @@ def _from_object(data: dict[str, Any]) -> Output | None:
         return _tool_message(data)
     if "tool_call_id" in keys and "content" in keys:
         return _tool_message(data)
+    if "raw_output" in keys and "tool_name" in keys:
+        return Output(data["raw_output"], data.get("is_error") is True)
+    if isinstance(data.get("response"), dict) and "name" in keys and keys <= _RESPONSE_KEYS:
+        return Output(data["response"], False, _text(data.get("id")), _text(data["name"]))
     if "isError" in keys and "content" in keys:
         inner = data.get("structuredContent") or data["content"]
         return Output(inner, data["isError"] is True)
@@ -154,25 +171,19 @@ def _from_object(data: dict[str, Any]) -> Output | None:
     return None
 
 
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
 def _tool_message(data: dict[str, Any]) -> Output | None:
     for key in ("content", "output", "response", "result"):
         if key in data:
             failed = data.get("status") == "error" or data.get("is_error") is True
-            call_id = next(
-                (
-                    data[k]
-                    for k in ("tool_call_id", "call_id", "toolUseId", "tool_use_id")
-                    if k in data
-                ),
-                "",
+            ids = (
+                _text(data.get(k)) for k in ("tool_call_id", "call_id", "toolUseId", "tool_use_id")
             )
-            name = data.get("name")
-            return Output(
-                data[key],
-                failed,
-                call_id if isinstance(call_id, str) else "",
-                name if isinstance(name, str) else "",
-            )
+            call_id = next((value for value in ids if value), "")
+            return Output(data[key], failed, call_id, _text(data.get("name")))
     return None
 
 

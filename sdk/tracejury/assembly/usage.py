@@ -176,8 +176,8 @@ def _without_repeats(calls: list[Call]) -> list[Call]:
     by_parent: dict[int, list[Call]] = {}
     for call in calls:
         known = by_response.get(call.response_id) if call.response_id else None
-        if known is not None and _agree(known, call):
-            known.nodes.extend(call.nodes)
+        if known is not None and _is_same_response(known, call):
+            known.nodes = sorted((*known.nodes, *call.nodes), key=_nearest_first)
             _forget(known)
             continue
         siblings = by_parent.setdefault(id(call.nodes[-1].parent), [])
@@ -198,10 +198,19 @@ def _forget(call: Call) -> None:
         call.__dict__.pop(name, None)
 
 
-def _agree(one: Call, other: Call) -> bool:
+def _is_same_response(one: Call, other: Call) -> bool:
+    """Whether two spans with one response id recorded one call, and no reused id."""
+    a, b = one.main.record, other.main.record
+    if min(a.end_ns, b.end_ns) > max(a.start_ns, b.start_ns):
+        return True
     if not has_usage(one.usage) or not has_usage(other.usage):
         return True
     return one.usage.total_tokens == other.usage.total_tokens
+
+
+def _nearest_first(node: Node) -> tuple[int, int]:
+    """Orders the spans of one call: the shortest stands nearest to the model."""
+    return (node.record.end_ns - node.record.start_ns, node.order)
 
 
 def _is_twin(one: Call, other: Call) -> bool:
@@ -226,8 +235,7 @@ class Totals:
         self.diagnostics: list[str] = []
         counted = [call.usage for call in calls if has_usage(call.usage)]
         covered = _ancestors(n for call in calls if has_usage(call.usage) for n in call.nodes)
-        for node in _topmost(forest, covered, _reports_usage):
-            counted.append(span_usage(node))
+        counted.extend(span_usage(node) for node in _topmost(forest, covered, _reports_usage))
         self.usage = sum_usage(counted)
         self.cost = self._cost(forest, calls)
 
@@ -273,10 +281,9 @@ def _topmost(forest: Forest, covered: set[int], wanted: Any) -> list[Node]:
     waiting = list(reversed(forest.roots))
     while waiting:
         node = waiting.pop()
-        if id(node) not in covered:
-            if wanted(node):
-                found.append(node)
-                continue
+        if id(node) not in covered and wanted(node):
+            found.append(node)
+            continue
         waiting.extend(reversed(node.children))
     return found
 

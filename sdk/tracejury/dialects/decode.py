@@ -98,6 +98,14 @@ def nesting(text: str) -> int:
     return deepest
 
 
+def unquoted(value: Any) -> Any:
+    """The text behind a JSON string; other values as they are."""
+    if isinstance(value, str) and value[:1] == '"' and value[-1:] == '"':
+        data = _parse_json(value)
+        return data if isinstance(data, str) else value
+    return value
+
+
 def to_text(value: Any) -> str:
     """The value as text: strings as they are, everything else as JSON."""
     if isinstance(value, str):

@@ -7,7 +7,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from tracejury.dialects import generic, openinference, openllmetry, otel_genai, pydantic_ai
+from tracejury.dialects import (
+    generic,
+    google_adk,
+    openinference,
+    openllmetry,
+    otel_genai,
+    pydantic_ai,
+)
 from tracejury.dialects.rules import (
     Attr,
     Dialect,
@@ -33,6 +40,7 @@ from tracejury.trace import SpanKind
 
 # In order of recognition: the first whose scope fits names the span, else the first whose prefix.
 DIALECTS: Final[tuple[Dialect, ...]] = (
+    google_adk.DIALECT,
     pydantic_ai.DIALECT,
     openinference.DIALECT,
     openllmetry.DIALECT,

@@ -31,6 +31,7 @@ DIALECT = Dialect(
         NameRule(r"(?:Chat Completion|Responses API|Message) with .+", "llm"),
     ),
     rules=(
+        *attrs("session_id", LEGACY + 70, "group_id"),
         *attrs("agent_name", LEGACY, "agent_name"),
         *attrs("model", CURRENT + 80, "model_name"),
         *attrs("input", CURRENT + 30, "pydantic_ai.all_messages", kinds="agent"),

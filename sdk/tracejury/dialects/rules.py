@@ -64,7 +64,9 @@ EXPLICIT = 1
 OPERATION = 2
 MARK = 3
 
-Guard = Literal["", "not_schema", "json_value"]
+# not_schema: only if the value is no JSON Schema; json_value: only if it is an object or array;
+# quoted: a JSON string stands for its text; mime: the same if the attribute's mime type is JSON.
+Guard = Literal["", "not_schema", "json_value", "quoted", "mime"]
 
 
 @dataclass(frozen=True, slots=True)

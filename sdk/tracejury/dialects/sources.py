@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tracejury.dialects.decode import decode, decode_strict, looks_like_schema
+from tracejury.dialects.decode import decode, decode_strict, looks_like_schema, unquoted
 from tracejury.dialects.rules import Attr, EventKey, EventMessages, Inside, Prefixed, Rule
 
 Attributes = Mapping[str, Any]
@@ -29,7 +29,21 @@ def attribute_reader(rule: Rule) -> Reader | None:
         return lambda attributes, _: None if looks_like_schema(attributes[key]) else attributes[key]
     if rule.guard == "json_value":
         return lambda attributes, _: decode_strict(attributes[key])
+    if rule.guard == "quoted":
+        return lambda attributes, _: unquoted(attributes[key])
+    if rule.guard == "mime":
+        return _mime_reader(key)
     return lambda attributes, _: attributes[key]
+
+
+def _mime_reader(key: str) -> Reader:
+    mime_key = key.rsplit(".", 1)[0] + ".mime_type"
+
+    def read(attributes: Attributes, _: Events) -> Any:
+        value = attributes[key]
+        return unquoted(value) if attributes.get(mime_key) == "application/json" else value
+
+    return read
 
 
 def inside_reader(source: Inside) -> Reader:

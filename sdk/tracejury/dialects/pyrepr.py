@@ -1,0 +1,150 @@
+"""Data from the text of Python objects (`repr`), which some libraries record in place of JSON.
+
+`Message(role=<Role.USER: 'user'>, parts=[Text(text='hi')])` gives
+`{"type": "message", "role": "user", "parts": [{"type": "text", "text": "hi"}]}`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any, Final
+
+MAX_CHARS = 200_000
+MAX_DEPTH = 32
+LOOKS_LIKE: Final = re.compile(r"[A-Z]\w*\((?:\w+=|\))|\w+=\S")
+_TOKEN = re.compile(
+    r"""\s*(?:
+      (?P<string>[bru]{0,2}(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))
+    | (?P<number>-?\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?)
+    | (?P<enum><[\w.]+:\s(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|-?\d+)>)
+    | (?P<opaque><[^<>]*(?:<[^<>]*>[^<>]*)*>)
+    | (?P<name>[A-Za-z_][\w.]*)
+    | (?P<mark>[\[\](){},:=])
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+_CONSTANTS: Final = {"None": None, "True": True, "False": False}
+_SUFFIX = re.compile(r"(?:Content|Block|Part)$")
+_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+class _BadTextError(ValueError):
+    """The text is no representation that can be read."""
+
+
+def parse_repr(text: str) -> Any:
+    """The data behind the text of a Python object; None if it is none or was cut off."""
+    if len(text) > MAX_CHARS or not LOOKS_LIKE.match(text):
+        return None
+    try:
+        reader = _Reader(text)
+        data = reader.value(0) if "(" in text[: text.index("=") + 1] else reader.fields()
+        return data if reader.kind is None else None
+    except (_BadTextError, ValueError, SyntaxError, MemoryError):
+        return None
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._position = 0
+        self.kind: str | None = ""
+        self._token = ""
+        self._advance()
+
+    def _advance(self) -> None:
+        match = _TOKEN.match(self._text, self._position)
+        if match is None:
+            if self._text[self._position :].strip():
+                raise _BadTextError
+            self.kind, self._token = None, ""
+            return
+        self._position = match.end()
+        self.kind = match.lastgroup
+        self._token = match[self.kind] if self.kind else ""
+
+    def _take(self, mark: str) -> bool:
+        if self.kind == "mark" and self._token == mark:
+            self._advance()
+            return True
+        return False
+
+    def value(self, depth: int) -> Any:
+        if depth > MAX_DEPTH:
+            raise _BadTextError
+        kind, token = self.kind, self._token
+        if kind == "mark":
+            return self._collection(depth)
+        if kind is None:
+            raise _BadTextError
+        self._advance()
+        if kind in ("string", "number"):
+            found = ast.literal_eval(token)
+            return found.decode("utf-8", "replace") if isinstance(found, bytes) else found
+        if kind == "enum":
+            return ast.literal_eval(token[token.index(": ") + 2 : -1])
+        if kind == "name":
+            return self._named(token, depth)
+        return token
+
+    def _named(self, name: str, depth: int) -> Any:
+        if name in _CONSTANTS:
+            return _CONSTANTS[name]
+        if not self._take("("):
+            return name
+        data: dict[str, Any] = {"type": _type_name(name)}
+        position = 0
+        while not self._take(")"):
+            if self.kind == "name" and self._text[self._position :].lstrip()[:1] == "=":
+                key = self._token
+                self._advance()
+                self._advance()
+            else:
+                key, position = str(position), position + 1
+            data[key] = self.value(depth + 1)
+            if not self._take(",") and self._token != ")":
+                raise _BadTextError
+        return data
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of `a=1 b='x'`, as pydantic models print themselves."""
+        data: dict[str, Any] = {}
+        while self.kind is not None:
+            key = self._token
+            if self.kind != "name" or key in data:
+                raise _BadTextError
+            self._advance()
+            if not self._take("="):
+                raise _BadTextError
+            data[key] = self.value(0)
+        return data
+
+    def _collection(self, depth: int) -> Any:
+        if self._take("["):
+            return self._items("]", depth)
+        if self._take("("):
+            return self._items(")", depth)
+        if not self._take("{"):
+            raise _BadTextError
+        data: dict[str, Any] = {}
+        while not self._take("}"):
+            key = self.value(depth + 1)
+            data[str(key)] = self.value(depth + 1) if self._take(":") else None
+            if not self._take(",") and self._token != "}":
+                raise _BadTextError
+        return data
+
+    def _items(self, end: str, depth: int) -> list[Any]:
+        items: list[Any] = []
+        while not self._take(end):
+            items.append(self.value(depth + 1))
+            if not self._take(",") and self._token != end:
+                raise _BadTextError
+        return items
+
+
+def _type_name(name: str) -> str:
+    """The class name as a type of message part: `TextContent` is `text`."""
+    short = _SUFFIX.sub("", name.rsplit(".", 1)[-1]) or name
+    return _WORDS.sub("_", short).lower()
