@@ -16,7 +16,6 @@ import signal
 import socket
 import sys
 import tempfile
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -47,6 +46,7 @@ class ChildSettings:
     config: str
     store_socket: str
     grpc_address: str
+    otlp_http_address: str
     otlp_http_fd: int
     api_fd: int
     api_address: str
@@ -77,6 +77,7 @@ def _runtime(config: Config) -> Iterator[ChildSettings]:
             config=config.model_dump_json(),
             store_socket=str(Path(directory) / "store.sock"),
             grpc_address=_address(grpc),
+            otlp_http_address=_address(http),
             otlp_http_fd=http.fileno(),
             api_fd=api.fileno(),
             api_address=_address(api),
@@ -127,9 +128,7 @@ def _children(config: Config, settings: ChildSettings) -> list[ChildSpec]:
     def child(role: str, number: int, stage: int, drain_s: float, *fds: int) -> ChildSpec:
         name = f"{role}-{number}" if number else role
         argv = (sys.executable, "-m", "tracejury_collector.service", role, name)
-        return ChildSpec(
-            name=name, argv=argv, settings=line, fds=fds, stage=stage, drain_s=drain_s
-        )
+        return ChildSpec(name=name, argv=argv, settings=line, fds=fds, stage=stage, drain_s=drain_s)
 
     receivers = [
         child("receiver", n, 0, RECEIVER_DRAIN_S, settings.otlp_http_fd)
@@ -141,11 +140,9 @@ def _children(config: Config, settings: ChildSettings) -> list[ChildSpec]:
 
 def _announce(settings: ChildSettings) -> Callable[[], None]:
     def announce() -> None:
-        with socket.socket(fileno=os.dup(settings.otlp_http_fd)) as http:
-            otlp_http = _address(http)
         print(  # noqa: T201
             f"Tracejury is ready: OTLP/gRPC {settings.grpc_address}, "
-            f"OTLP/HTTP http://{otlp_http}, API http://{settings.api_address}",
+            f"OTLP/HTTP http://{settings.otlp_http_address}, API http://{settings.api_address}",
             flush=True,
         )
 
@@ -161,9 +158,52 @@ def main(argv: list[str]) -> int:
     try:
         asyncio.run(_until_stopped(run, settings))
     except ConfigError as error:
-        log.error("%s", error)
+        log.critical("%s", error)
         return CANNOT_START
     return 0
+
+
+async def _run_receiver(settings: ChildSettings, stop: asyncio.Event) -> None:
+    from tracejury_collector.receive import process
+
+    await process.run(
+        process.ReceiverSettings(
+            config=Config.model_validate_json(settings.config),
+            http_sockets=[settings.otlp_http_fd],
+            grpc_address=settings.grpc_address,
+            store_socket=settings.store_socket,
+            ready=_ready,
+        ),
+        stop,
+    )
+
+
+async def _run_jury(settings: ChildSettings, stop: asyncio.Event) -> None:
+    from tracejury_collector.jury import process
+
+    _ready()
+    await process.run(Config.model_validate_json(settings.config), settings.store_socket, stop)
+
+
+async def _run_store(settings: ChildSettings, stop: asyncio.Event) -> None:
+    from tracejury_collector import storing
+
+    config = Config.model_validate_json(settings.config)
+    _limit_address_space(config.database.address_space)
+    await storing.run(
+        storing.StoreSettings(
+            config=config,
+            store_socket=settings.store_socket,
+            api_fd=settings.api_fd,
+            listen={
+                "grpc": settings.grpc_address,
+                "otlp_http": settings.otlp_http_address,
+                "api": settings.api_address,
+            },
+            ready=_ready,
+        ),
+        stop,
+    )
 
 
 async def _until_stopped(

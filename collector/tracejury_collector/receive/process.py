@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-import uvicorn
 
 from tracejury_collector.config import Config
 from tracejury_collector.errors import Unavailable
+from tracejury_collector.http_server import http_server as http_server_for
 from tracejury_collector.receive import grpc, http
 from tracejury_collector.receive.accounts import Accounts
 from tracejury_collector.receive.ingest import Ingest
@@ -20,7 +19,6 @@ from tracejury_collector.receive.store_client import StoreClient
 _DRAIN_S = 6.0
 _LAST_REPORT_S = 1.0
 _START_POLL_S = 0.01
-_KEEP_ALIVE_S = 75  # above the schedules of stock exporters, which reuse their connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,14 +32,6 @@ class ReceiverSettings:
     store_socket: str
     ready: Callable[[], None]
     """Called once both ports answer."""
-
-
-class _Server(uvicorn.Server):
-    """uvicorn that leaves the signals of the process alone."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
 
 
 async def run(settings: ReceiverSettings, stop: asyncio.Event) -> None:
@@ -66,7 +56,7 @@ async def run(settings: ReceiverSettings, stop: asyncio.Event) -> None:
 
 async def _serve(settings: ReceiverSettings, ingest: Ingest, stop: asyncio.Event) -> None:
     grpc_server = grpc.create_server(ingest, settings.grpc_address)
-    http_server = _http_server(ingest)
+    http_server = http_server_for(http.create_app(ingest), drain_s=_DRAIN_S)
     sockets = [socket.socket(fileno=fd) for fd in settings.http_sockets]
     serving = asyncio.create_task(http_server.serve(sockets), name="http")
     stopping = asyncio.create_task(stop.wait(), name="stop")
@@ -81,20 +71,3 @@ async def _serve(settings: ReceiverSettings, ingest: Ingest, stop: asyncio.Event
         ingest.draining = True
         http_server.should_exit = True
         await asyncio.gather(serving, grpc_server.stop(_DRAIN_S))
-
-
-def _http_server(ingest: Ingest) -> _Server:
-    return _Server(
-        uvicorn.Config(
-            http.create_app(ingest),
-            http="httptools",
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            proxy_headers=False,
-            server_header=False,
-            timeout_keep_alive=_KEEP_ALIVE_S,
-            timeout_graceful_shutdown=int(_DRAIN_S),
-        )
-    )

@@ -1,0 +1,133 @@
+"""The store process: the database, the worker, the jury's pool and the API around it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from tracejury_collector.api.app import create_app
+from tracejury_collector.api.context import ApiContext
+from tracejury_collector.config import Config
+from tracejury_collector.http_server import http_server
+from tracejury_collector.importing import make_ingest
+from tracejury_collector.jury.pool import JuryPool
+from tracejury_collector.store.append import Appender
+from tracejury_collector.store.database import Database
+from tracejury_collector.store.server import Handler, Hello, ReceiverDesk, StoreServer
+from tracejury_collector.worker import Worker
+from tracejury_evaluators.registry import default_registry
+
+_API_DRAIN_S = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreSettings:
+    """What the store process is given by the supervisor."""
+
+    config: Config
+    store_socket: str
+    api_fd: int
+    listen: Mapping[str, str]
+    ready: Callable[[], None]
+
+
+async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
+    """Keep the store until `stop` is set; then finish what was taken, and close the file.
+
+    Raises: ConfigError when the database, a rule or an evaluator cannot be used.
+    """
+    config = settings.config
+    db = await asyncio.to_thread(Database.open, config.storage, config.database)
+    try:
+        appender = await asyncio.to_thread(Appender, db)
+        jury = JuryPool(db, config, default_registry())
+        worker = Worker(db, config, jury)
+        receivers = _Presence(ReceiverDesk(appender))
+        server = StoreServer(settings.store_socket, {"receiver": receivers, "jury": jury.handle})
+        context = ApiContext(
+            db=db,
+            config=config,
+            worker=worker,
+            jury=jury,
+            ingest=make_ingest(appender, config.limits),
+            started_ns=time.time_ns(),
+            version=version("tracejury"),
+            listen=settings.listen,
+            ready=lambda: receivers.count > 0,
+        )
+        async with (
+            _judging(jury),
+            _working(worker),
+            _accepting(server),
+            _serving(settings, context),
+        ):
+            settings.ready()
+            await stop.wait()
+    finally:
+        await asyncio.to_thread(db.close)
+
+
+class _Presence:
+    """Counts the connections that a handler serves at this moment."""
+
+    def __init__(self, handler: Handler) -> None:
+        self.count = 0
+        self._handler = handler
+
+    async def __call__(
+        self, hello: Hello, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self.count += 1
+        try:
+            await self._handler(hello, reader, writer)
+        finally:
+            self.count -= 1
+
+
+@contextlib.asynccontextmanager
+async def _judging(jury: JuryPool) -> AsyncIterator[None]:
+    stop = asyncio.Event()
+    running = asyncio.create_task(jury.run(stop), name="jury pool")
+    try:
+        yield
+    finally:
+        stop.set()
+        await running
+
+
+@contextlib.asynccontextmanager
+async def _working(worker: Worker) -> AsyncIterator[None]:
+    stop = threading.Event()
+    running = asyncio.create_task(asyncio.to_thread(worker.run, stop), name="worker")
+    try:
+        yield
+    finally:
+        stop.set()
+        await running
+
+
+@contextlib.asynccontextmanager
+async def _accepting(server: StoreServer) -> AsyncIterator[None]:
+    await server.start()
+    try:
+        yield
+    finally:
+        await server.stop()
+
+
+@contextlib.asynccontextmanager
+async def _serving(settings: StoreSettings, context: ApiContext) -> AsyncIterator[None]:
+    server = http_server(create_app(context), drain_s=_API_DRAIN_S)
+    sockets = [socket.socket(fileno=settings.api_fd)]
+    serving = asyncio.create_task(server.serve(sockets), name="api")
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await serving
