@@ -20,7 +20,9 @@ def budget_value(used: float, budget: float) -> float:
 class LatencyCriteria(Criteria):
     """The budget of one case."""
 
-    budget_ms: float | None = Field(None, gt=0, allow_inf_nan=False, description="milliseconds")
+    budget_ms: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, description="milliseconds"
+    )
 
 
 class LatencyBudget(Evaluator[LatencyCriteria]):
@@ -60,9 +62,13 @@ class LatencyBudget(Evaluator[LatencyCriteria]):
 class TokenCriteria(Criteria):
     """The limits of one case."""
 
-    max_total_tokens: int | None = Field(None, gt=0, description="input and output together")
-    max_input_tokens: int | None = Field(None, gt=0, description="input, cached tokens included")
-    max_output_tokens: int | None = Field(None, gt=0, description="output")
+    max_total_tokens: int | None = Field(
+        default=None, gt=0, description="input and output together"
+    )
+    max_input_tokens: int | None = Field(
+        default=None, gt=0, description="input, cached tokens included"
+    )
+    max_output_tokens: int | None = Field(default=None, gt=0, description="output")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +92,13 @@ class TokenBudget(Evaluator[TokenCriteria]):
     type: ClassVar[str] = "token-budget"
     label: ClassVar[str] = "Token budget"
 
-    max_total_tokens: int | None = Field(None, gt=0, description="input and output together")
-    max_input_tokens: int | None = Field(None, gt=0, description="input, cached tokens included")
-    max_output_tokens: int | None = Field(None, gt=0, description="output")
+    max_total_tokens: int | None = Field(
+        default=None, gt=0, description="input and output together"
+    )
+    max_input_tokens: int | None = Field(
+        default=None, gt=0, description="input, cached tokens included"
+    )
+    max_output_tokens: int | None = Field(default=None, gt=0, description="output")
 
     def evaluate(self, trace: Trace, criteria: TokenCriteria) -> Score | Skip:
         limits = {

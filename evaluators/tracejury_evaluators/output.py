@@ -50,8 +50,8 @@ Pattern = Annotated[str, StringConstraints(max_length=MAX_PATTERN_CHARS), AfterV
 class RegexCriteria(Criteria):
     """The pattern of one case."""
 
-    pattern: Pattern | None = Field(None, description="RE2 pattern, searched in the output")
-    must_match: bool | None = Field(None, description="false: the pattern must not match")
+    pattern: Pattern | None = Field(default=None, description="RE2 pattern, searched in the output")
+    must_match: bool | None = Field(default=None, description="false: the pattern must not match")
 
 
 class Regex(Evaluator[RegexCriteria]):
@@ -66,13 +66,13 @@ class Regex(Evaluator[RegexCriteria]):
     type: ClassVar[str] = "regex"
     label: ClassVar[str] = "Regular expression"
 
-    pattern: Pattern | None = Field(None, description="RE2 pattern, searched in the output")
+    pattern: Pattern | None = Field(default=None, description="RE2 pattern, searched in the output")
     flags: str = Field(
-        "",
+        default="",
         pattern="^[ims]*$",
         description="i: ignore case, m: ^ and $ match at lines, s: . matches line breaks",
     )
-    must_match: bool = Field(True, description="false: the pattern must not match")
+    must_match: bool = Field(default=True, description="false: the pattern must not match")
 
     @cached_property
     def _own(self) -> Any:

@@ -95,13 +95,15 @@ class DefinedTools(Evaluator):
 class ExpectedTools(Criteria):
     """The tools that one case expects."""
 
-    expected_tools: list[str] | None = Field(None, description="names of the tools expected")
+    expected_tools: list[str] | None = Field(
+        default=None, description="names of the tools expected"
+    )
 
 
 class ToolUsageCriteria(ExpectedTools):
     """The tools that one case expects, and whether their order counts."""
 
-    strict_order: bool | None = Field(None, description="whether the order counts")
+    strict_order: bool | None = Field(default=None, description="whether the order counts")
 
 
 class ToolUsage(Evaluator[ToolUsageCriteria]):
@@ -117,8 +119,12 @@ class ToolUsage(Evaluator[ToolUsageCriteria]):
     type: ClassVar[str] = "tool-usage"
     label: ClassVar[str] = "Tool usage"
 
-    expected_tools: list[str] | None = Field(None, description="names of the tools expected")
-    strict_order: bool = Field(True, description="whether the tools must come in this order")
+    expected_tools: list[str] | None = Field(
+        default=None, description="names of the tools expected"
+    )
+    strict_order: bool = Field(
+        default=True, description="whether the tools must come in this order"
+    )
 
     def evaluate(self, trace: Trace, criteria: ToolUsageCriteria) -> Score | Skip:
         expected = _given(criteria.expected_tools, self.expected_tools)
@@ -145,8 +151,12 @@ class ToolJaccard(Evaluator[ExpectedTools]):
     type: ClassVar[str] = "tool-jaccard"
     label: ClassVar[str] = "Tool set similarity"
 
-    expected_tools: list[str] | None = Field(None, description="names of the tools expected")
-    threshold: float = Field(1.0, ge=0, le=1, description="similarity from which the case passes")
+    expected_tools: list[str] | None = Field(
+        default=None, description="names of the tools expected"
+    )
+    threshold: float = Field(
+        default=1.0, ge=0, le=1, description="similarity from which the case passes"
+    )
 
     def evaluate(self, trace: Trace, criteria: ExpectedTools) -> Score | Skip:
         expected = _given(criteria.expected_tools, self.expected_tools)

@@ -49,8 +49,12 @@ class NoLoops(Evaluator):
     type: ClassVar[str] = "no-loops"
     label: ClassVar[str] = "No loops"
 
-    max_repeats: int = Field(3, ge=2, description="the same call this often in a row is a loop")
-    max_cycles: int = Field(2, ge=2, description="the same pair of calls this often is a loop")
+    max_repeats: int = Field(
+        default=3, ge=2, description="the same call this often in a row is a loop"
+    )
+    max_cycles: int = Field(
+        default=2, ge=2, description="the same pair of calls this often is a loop"
+    )
 
     def evaluate(self, trace: Trace, _criteria: Criteria) -> Score | Skip:
         skip = missing_tool_calls(trace)

@@ -176,8 +176,10 @@ def _part_role(part: Part, role: Role) -> Role:
 
 def is_message(data: dict[str, Any]) -> bool:
     """Whether the object is one message (rather than a part, or a container of messages)."""
-    if isinstance(data.get("role", data.get("_role")), str):
-        return True
+    if "role" in data or "_role" in data:
+        return isinstance(data.get("role", data.get("_role")), str)
+    if len(data) == 1:
+        return isinstance(data.get("message"), dict)
     if "lc" in data and isinstance(data.get("kwargs"), dict):
         return True
     if isinstance(data.get("message"), dict | str) and data.keys() & {
@@ -187,8 +189,6 @@ def is_message(data: dict[str, Any]) -> bool:
         "generation_info",
         "text",
     }:
-        return True
-    if isinstance(data.get("message"), dict) and len(data) == 1:
         return True
     kind = data.get("type")
     if isinstance(data.get("source"), str) and "content" in data and isinstance(kind, str):

@@ -29,8 +29,9 @@ from tracejury.dialects.rules import (
 )
 from tracejury.dialects.sources import (
     MAX_SEGMENTS,
+    Place,
     Reader,
-    attribute_reader,
+    attribute_place,
     event_reader,
     flat_reader,
     messages_reader,
@@ -53,13 +54,44 @@ _TALK: Final = frozenset(
     {"input", "output", "input_tokens", "output_tokens", "response_id", "finish_reasons"}
 )
 
-Entry = tuple[int, int, Rule, Reader]
+# The fields kept beside the span, by the form of their values.
+KEPT: Final[dict[Field, str]] = {
+    **dict.fromkeys(
+        (
+            "session_id",
+            "user_id",
+            "agent_name",
+            "model",
+            "operation",
+            "tool_name",
+            "tool_call_id",
+            "error_type",
+            "error_message",
+        ),
+        "name",
+    ),
+    **dict.fromkeys(("input", "output", "tool_arguments", "tool_result"), "content"),
+    **dict.fromkeys(
+        (
+            "input_tokens",
+            "output_tokens",
+            "cache_read_tokens",
+            "cache_write_tokens",
+            "reasoning_tokens",
+        ),
+        "count",
+    ),
+    "provider": "provider",
+}
+
+Places = dict[Field, tuple[Place, ...]]
+Entry = tuple[int, int, Rule, Place]
 
 
 class Plan:
     """The rules that can hit, by field, and how the kind is found."""
 
-    __slots__ = ("_by_kind", "_entries", "dialect", "kind_rules", "shape")
+    __slots__ = ("_by_kind", "_entries", "_kept", "dialect", "kind_rules", "shape")
 
     def __init__(
         self,
@@ -72,21 +104,32 @@ class Plan:
         self.kind_rules = kind_rules
         self.shape: SpanKind = shape
         self._entries = entries
-        self._by_kind: dict[str, dict[Field, tuple[Reader, ...]]] = {}
+        self._by_kind: dict[str, Places] = {}
+        self._kept: dict[str, tuple[tuple[Field, str, tuple[Place, ...]], ...]] = {}
 
-    def readers(self, kind: str) -> dict[Field, tuple[Reader, ...]]:
-        """For each field that may be found on a span of this kind, its readers in order."""
+    def kept(self, kind: str) -> tuple[tuple[Field, str, tuple[Place, ...]], ...]:
+        """Of the places, those of fields that are kept beside the span, with their forms."""
+        found = self._kept.get(kind)
+        if found is None:
+            places = self.places(kind)
+            found = self._kept[kind] = tuple(
+                (field, form, places[field]) for field, form in KEPT.items() if field in places
+            )
+        return found
+
+    def places(self, kind: str) -> Places:
+        """For each field that may be found on a span of this kind, its places in order."""
         found = self._by_kind.get(kind)
         if found is None:
             found = self._by_kind[kind] = self._select(kind)
         return found
 
-    def _select(self, kind: str) -> dict[Field, tuple[Reader, ...]]:
+    def _select(self, kind: str) -> Places:
         selected = {
             field: tuple(e[3] for e in entries if not e[2].kinds or kind in e[2].kinds)
             for field, entries in self._entries.items()
         }
-        return {field: readers for field, readers in selected.items() if readers}
+        return {field: places for field, places in selected.items() if places}
 
 
 class _Index:
@@ -127,8 +170,8 @@ _INDEX: Final = _Index(DIALECTS)
 def compile_plan(scope: str, keys: tuple[str, ...], events: tuple[str, ...]) -> Plan:
     """The plan for spans of a scope with these attribute keys and event names."""
     entries: dict[Field, list[Entry]] = defaultdict(list)
-    for order, rule, reader in _entries(keys, events):
-        entries[rule.field].append((rule.rank, order, rule, reader))
+    for order, rule, place in _entries(keys, events):
+        entries[rule.field].append((rule.rank, order, rule, place))
     for found in entries.values():
         found.sort(key=lambda entry: entry[:2])
     kinds = [rule for key in keys if key in _INDEX.kinds for rule in _INDEX.kinds[key]]
@@ -136,11 +179,11 @@ def compile_plan(scope: str, keys: tuple[str, ...], events: tuple[str, ...]) -> 
     return Plan(_dialect(scope, keys), tuple(kinds), _shape(entries, keys), dict(entries))
 
 
-def _entries(keys: tuple[str, ...], events: tuple[str, ...]) -> Iterable[tuple[int, Rule, Reader]]:
+def _entries(keys: tuple[str, ...], events: tuple[str, ...]) -> Iterable[tuple[int, Rule, Place]]:
     for key in keys:
         for order, rule in _INDEX.attributes.get(key, ()):
-            if (reader := attribute_reader(rule)) is not None:
-                yield order, rule, reader
+            if (place := attribute_place(rule)) is not None:
+                yield order, rule, place
     yield from _flat_entries(keys)
     for order, rule, prefix in _INDEX.prefixed:
         below = [key for key in keys if key.startswith(prefix)]
@@ -161,7 +204,7 @@ def _event_entry(rule: Rule) -> Reader:
     return event_reader(source)
 
 
-def _flat_entries(keys: tuple[str, ...]) -> Iterable[tuple[int, Rule, Reader]]:
+def _flat_entries(keys: tuple[str, ...]) -> Iterable[tuple[int, Rule, Place]]:
     groups: dict[str, list[tuple[list[str], str]]] = defaultdict(list)
     for key in keys:
         match = _INDEXED.match(key)

@@ -17,7 +17,7 @@ from tracejury.dialects.decode import (
 )
 from tracejury.dialects.plan import DIALECTS, Plan, compile_plan
 from tracejury.dialects.rules import Field, KindRule
-from tracejury.dialects.sources import Attributes, Events, Reader
+from tracejury.dialects.sources import Attributes, Events, Place
 from tracejury.trace import SpanKind
 
 MAX_PLANS = 2048
@@ -27,26 +27,6 @@ _PLANS: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Plan] = {}
 _NOT_PROVIDERS: Final = frozenset(name for d in DIALECTS for name in d.not_providers)
 _API_SUFFIX = re.compile(r"\.(?:chat|responses|messages|completions?)$")
 _NAMES: Final = tuple((re.compile(r.pattern), r) for d in DIALECTS for r in d.names)
-
-_NAME_FIELDS: Final[tuple[Field, ...]] = (
-    "session_id",
-    "user_id",
-    "agent_name",
-    "model",
-    "operation",
-    "tool_name",
-    "tool_call_id",
-    "error_type",
-    "error_message",
-)
-_CONTENT_FIELDS: Final[tuple[Field, ...]] = ("input", "output", "tool_arguments", "tool_result")
-_COUNT_FIELDS: Final[tuple[Field, ...]] = (
-    "input_tokens",
-    "output_tokens",
-    "cache_read_tokens",
-    "cache_write_tokens",
-    "reasoning_tokens",
-)
 
 
 class Fields:
@@ -101,7 +81,7 @@ class Fields:
 class Reading:
     """A span under its plan: any canonical field of it can be asked for."""
 
-    __slots__ = ("_readers", "attributes", "dialect", "events", "kind", "name")
+    __slots__ = ("_places", "_plan", "attributes", "dialect", "events", "kind", "name")
 
     def __init__(self, plan: Plan, name: str, attributes: Attributes, events: Events) -> None:
         self.kind: SpanKind = _kind(plan, name, attributes)
@@ -109,35 +89,44 @@ class Reading:
         self.name = name
         self.attributes = attributes
         self.events = events
-        self._readers = plan.readers(self.kind)
+        self._plan = plan
+        self._places = plan.places(self.kind)
 
     def all(self, field: Field) -> Iterator[Any]:
         """All values recorded for the field, the most trusted first."""
-        for reader in self._readers.get(field, ()):
-            value = _read(reader, self.attributes, self.events)
+        for place in self._places.get(field, ()):
+            value = self._value(place)
             if value is not None and value != "":
                 yield value
 
     def first(self, field: Field) -> Any:
         """The most trusted value recorded for the field, or None."""
-        return next(self.all(field), None) if field in self._readers else None
+        for place in self._places.get(field, ()):
+            value = self._value(place)
+            if value is not None and value != "":
+                return value
+        return None
 
     def fields(self) -> Fields:
         """The canonical fields that are kept beside the span."""
         fields = Fields(self.kind, self.dialect)
-        readers = self._readers
-        for field in _NAME_FIELDS:
-            if field in readers:
-                setattr(fields, field, self._name(readers[field]))
-        for field in _COUNT_FIELDS:
-            if field in readers:
-                setattr(fields, field, self._count(readers[field]))
-        for field in _CONTENT_FIELDS:
-            if field in readers:
-                setattr(fields, field, self._content(readers[field], fields))
-        if "provider" in readers:
-            fields.provider = self._provider()
-        if "cost_usd" in readers or "cost_part" in readers:
+        attributes, events = self.attributes, self.events
+        for field, form, places in self._plan.kept(self.kind):
+            for place in places:
+                value = attributes[place] if type(place) is str else place(attributes, events)  # type: ignore[operator]
+                found: Any
+                if form == "count":
+                    found = to_int(value)
+                elif form == "content":
+                    found = _content(value, fields)
+                elif form == "name":
+                    found = to_name(value) or None
+                else:
+                    found = _provider(value) or None
+                if found is not None:
+                    setattr(fields, field, found)
+                    break
+        if "cost_usd" in self._places or "cost_part" in self._places:
             fields.cost_usd = self._cost()
         if self.kind == "tool" and not fields.tool_name:
             fields.tool_name = name_part(self.name, "tool") or self.name
@@ -145,37 +134,10 @@ class Reading:
             fields.agent_name = name_part(self.name, "agent")
         return fields
 
-    def _name(self, readers: tuple[Reader, ...]) -> str:
-        for reader in readers:
-            if name := to_name(_read(reader, self.attributes, self.events)):
-                return name
-        return ""
-
-    def _count(self, readers: tuple[Reader, ...]) -> int | None:
-        for reader in readers:
-            count = to_int(_read(reader, self.attributes, self.events))
-            if count is not None:
-                return count
-        return None
-
-    def _content(self, readers: tuple[Reader, ...], fields: Fields) -> str | None:
-        for reader in readers:
-            value = _read(reader, self.attributes, self.events)
-            text = to_content(value)
-            if text is not None:
-                if is_truncated(text):
-                    fields.truncated = True
-                return text
-            if is_redacted(value):
-                fields.redacted = True
-        return None
-
-    def _provider(self) -> str:
-        for value in self.all("provider"):
-            name = _API_SUFFIX.sub("", to_name(value).lower())
-            if name and name not in _NOT_PROVIDERS:
-                return name
-        return ""
+    def _value(self, place: Place) -> Any:
+        if isinstance(place, str):
+            return self.attributes[place]
+        return place(self.attributes, self.events)
 
     def _cost(self) -> float | None:
         for value in self.all("cost_usd"):
@@ -183,6 +145,29 @@ class Reading:
                 return cost
         parts = [cost for value in self.all("cost_part") if (cost := to_amount(value)) is not None]
         return sum(parts) if parts else None
+
+
+def _content(value: Any, fields: Fields) -> str | None:
+    """The recorded text; marks of removal and truncation are noted beside it."""
+    text = to_content(value)
+    if text is None:
+        if is_redacted(value):
+            fields.redacted = True
+    elif is_truncated(text):
+        fields.truncated = True
+    return text
+
+
+def _provider(value: Any) -> str:
+    name = to_name(value)
+    return provider_name(name) if name else ""
+
+
+@lru_cache(maxsize=1024)
+def provider_name(name: str) -> str:
+    """The provider that the name means; "" for the name of a framework."""
+    text = _API_SUFFIX.sub("", name.lower())
+    return "" if text in _NOT_PROVIDERS else text
 
 
 def read(
@@ -218,10 +203,6 @@ def resolve(
     """The canonical fields of a span; never raises, whatever the attributes hold."""
     del resource, otel_kind
     return read(scope_name=scope_name, name=name, attributes=attributes, events=events).fields()
-
-
-def _read(reader: Reader, attributes: Attributes, events: Events) -> Any:
-    return reader(attributes, events)
 
 
 def _kind(plan: Plan, name: str, attributes: Attributes) -> SpanKind:

@@ -11,14 +11,16 @@ from tracejury.dialects.rules import Attr, EventKey, EventMessages, Inside, Pref
 Attributes = Mapping[str, Any]
 Events = Sequence[tuple[str, Mapping[str, Any]]]
 Reader = Callable[[Attributes, Events], Any]
+# The key of an attribute that is taken as it is, or what reads the value.
+Place = str | Reader
 
 MAX_SLOTS = 10_000
 MAX_SEGMENTS = 24
 _EMPTY_LEAVES = frozenset({"role", "type", "name", "finish_reason", "index"})
 
 
-def attribute_reader(rule: Rule) -> Reader | None:
-    """The reader of a rule that names one attribute; None for other sources."""
+def attribute_place(rule: Rule) -> Place | None:
+    """The place of a rule that names one attribute; None for other sources."""
     source = rule.source
     if isinstance(source, Inside):
         return inside_reader(source)
@@ -33,7 +35,7 @@ def attribute_reader(rule: Rule) -> Reader | None:
         return lambda attributes, _: unquoted(attributes[key])
     if rule.guard == "mime":
         return _mime_reader(key)
-    return lambda attributes, _: attributes[key]
+    return key
 
 
 def _mime_reader(key: str) -> Reader:
