@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.corpus import CORPUS, assemble_case, case_names, read_case, read_expected
+from tests.helpers.corpus import (
+    CORPUS,
+    NOT_RECORDED,
+    assemble_case,
+    case_names,
+    read_case,
+    read_expected,
+)
 from tests.helpers.differences import differences, same_data
 from tracejury.view import trace_to_api
-
-# Facts that a case expects and its spans do not hold, with the attribute that proves it.
-NOT_RECORDED = {
-    ("oi_autogen", "models"): ("llm.model_name", "gpt-4o-2024-08-06"),
-}
 
 
 @pytest.mark.parametrize("name", case_names())

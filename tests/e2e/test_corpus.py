@@ -1,0 +1,88 @@
+"""Real exports, replayed over their own protocol into a running service, come back as facts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.helpers.corpus import CORPUS, NOT_RECORDED, case_names, read_case, read_expected
+from tests.helpers.differences import differences
+from tests.helpers.service import RunningService, eventually, running_service
+
+SETTINGS = "completion: {after_root: 500ms, idle: 1s, tick: 50ms}\n"
+
+
+def replay(service: RunningService, folder: Path, signal: str = "traces") -> None:
+    """Send the request bodies of a capture as they were recorded, in their order."""
+    for meta_path in sorted(folder.glob("*.meta.json")):
+        meta = json.loads(meta_path.read_text())
+        body = next(p for p in folder.glob(meta_path.name.split(".")[0] + ".*") if p != meta_path)
+        answer = httpx.post(
+            f"{service.otlp_http}/v1/{signal}",
+            content=body.read_bytes(),
+            headers={"content-type": meta["content_type"]},
+        )
+        assert answer.status_code == 200, answer.text
+        assert answer.content in (b"", b"{}"), "nothing was rejected"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    """A service that has received every case and finished every trace."""
+    with running_service(tmp_path_factory.mktemp("corpus"), SETTINGS) as running:
+        for name in case_names():
+            replay(running, CORPUS / "captures" / name)
+            replay(running, CORPUS / "captures" / name / "logs", "logs")
+        eventually(
+            lambda: running.sql("SELECT count(*) FROM traces WHERE status = 'open'") == [[0]],
+            "every trace is finished",
+            log=running.log,
+        )
+        yield running
+
+
+def traces_of(service: RunningService, name: str) -> list[dict[str, Any]]:
+    spans, _ = read_case(CORPUS / "captures" / name)
+    ids = {span.trace_id: None for span in spans}
+    return [service.get(f"/api/traces/{trace_id}") for trace_id in ids]
+
+
+@pytest.mark.parametrize("name", case_names())
+def test_a_replayed_case_has_the_facts_that_happened(service: RunningService, name: str) -> None:
+    expected = {
+        key: fact for key, fact in read_expected(name).items() if (name, key) not in NOT_RECORDED
+    }
+    assert differences(expected, traces_of(service, name)) == []
+
+
+def test_every_run_is_judged_by_the_default_jury(service: RunningService) -> None:
+    eventually(
+        lambda: (
+            service.sql(
+                "SELECT count(*) FROM traces t WHERE NOT EXISTS"
+                " (SELECT 1 FROM decisions d WHERE d.target_id = t.trace_id)"
+            )
+            == [[0]]
+        ),
+        "every trace is decided",
+        log=service.log,
+    )
+    selected = service.sql("SELECT count(*) FROM decisions WHERE outcome = 'selected'")[0][0]
+    assert selected > 0
+    eventually(
+        lambda: service.sql("SELECT count(DISTINCT trace_id) FROM scores_history") == [[selected]],
+        "every selected trace is judged",
+        log=service.log,
+    )
+    assert service.sql("SELECT count(*) FROM scores_history WHERE outcome = 'failure'") == [[0]]
+
+
+def test_sent_again_nothing_is_stored_twice(service: RunningService) -> None:
+    before = service.sql("SELECT count(*) FROM spans")
+    replay(service, CORPUS / "captures" / "oi_langgraph")
+    assert service.sql("SELECT count(*) FROM spans") == before
