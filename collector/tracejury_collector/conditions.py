@@ -18,16 +18,16 @@ from tracejury_collector.store.sqlguard import check_expression
 
 _HIDDEN = ("superseded", "root_ended")
 _LIMIT_S = 2.0
-_SETTINGS = {
-    "threads": "1",
-    "memory_limit": "128MB",
-    "temp_directory": "",
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "python_enable_replacements": "false",
-    "enable_external_access": "false",
-    "lock_configuration": "true",
-}
+_SETTINGS = (
+    "SET temp_directory = ''",
+    "SET threads = 1",
+    "SET memory_limit = '128MB'",
+    "SET autoinstall_known_extensions = false",
+    "SET autoload_known_extensions = false",
+    "SET python_enable_replacements = false",
+    "SET enable_external_access = false",
+    "SET lock_configuration = true",
+)
 _HOLDS = ConditionResult(holds=True)
 _FAILS = ConditionResult(holds=False)
 
@@ -40,7 +40,9 @@ class Conditions:
 
         Raises: ConfigError naming the rule, the fault and the remedy.
         """
-        self._connection = duckdb.connect(":memory:", config=dict(_SETTINGS))
+        self._connection = duckdb.connect(":memory:")
+        for setting in _SETTINGS:
+            self._connection.execute(setting)
         self._expressions = {rule.name: self._checked(rule) for rule in rules}
 
     def close(self) -> None:

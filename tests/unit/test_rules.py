@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tracejury_collector.config import Config, parse_config
@@ -18,7 +20,7 @@ def config(**rule: object) -> Config:
     return parse_config({"evaluators": evaluators, "rules": {"production": spec}})
 
 
-def rule(fingerprints: dict[str, str] | None = None, **spec: object) -> Rule:
+def rule(fingerprints: dict[str, str] | None = None, **spec: Any) -> Rule:
     return compile_rules(config(**spec), fingerprints or {"fast": "f1", "quiet": "q1"})[0]
 
 
@@ -39,7 +41,7 @@ def rule(fingerprints: dict[str, str] | None = None, **spec: object) -> Rule:
     ],
 )
 def test_a_decision_has_an_outcome_a_probability_and_a_reason(
-    spec: dict[str, object],
+    spec: dict[str, Any],
     condition: ConditionResult,
     outcome: str,
     probability: float | None,

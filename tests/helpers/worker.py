@@ -1,0 +1,141 @@
+"""A worker on a real database with a clock that tests set."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.helpers.store import START_NS, log_row, log_table, span_row, span_table
+from tracejury.result import Outcome
+from tracejury_collector.config import Config, parse_config
+from tracejury_collector.jury.intake import Intake
+from tracejury_collector.jury.pool import JuryPool
+from tracejury_collector.jury.recorder import Recorder
+from tracejury_collector.store.append import Appended, Appender
+from tracejury_collector.store.database import Database
+from tracejury_collector.worker import Worker
+from tracejury_evaluators.registry import default_registry
+
+SECOND_NS = 1_000_000_000
+JUDGED = {"default": {"evaluators": ["non-empty-output", "no-loops"]}}
+
+
+@dataclass
+class Clock:
+    """The time, as the test says."""
+
+    now_ns: int = START_NS
+
+    def __call__(self) -> int:
+        """Return the time."""
+        return self.now_ns
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now_ns += int(seconds * SECOND_NS)
+
+
+@dataclass
+class Bench:
+    """The parts around a worker; `restart` closes and opens all of them."""
+
+    path: Path
+    config: Config
+    clock: Clock = field(default_factory=Clock)
+    db: Database = field(init=False)
+    appender: Appender = field(init=False)
+    jury: JuryPool = field(init=False)
+    worker: Worker = field(init=False)
+
+    def open(self) -> None:
+        """Open the database and build the parts."""
+        self.db = Database.open(str(self.path), self.config.database)
+        self.appender = Appender(self.db, now_ns=self.clock)
+        self.jury = JuryPool(self.db, self.config, default_registry(), now_ns=self.clock)
+        self.worker = Worker(self.db, self.config, self.jury, now_ns=self.clock)
+
+    def restart(self) -> None:
+        """Stop and start again, as after a kill between two commits."""
+        self.db.close()
+        self.open()
+
+    def spans(self, *rows: Mapping[str, Any]) -> Appended:
+        """Receive spans, one millisecond after what came before."""
+        self.clock.advance(0.001)
+        return self.appender.append("spans", span_table(rows), 0).result()
+
+    def logs(self, *rows: Mapping[str, Any]) -> Appended:
+        """Receive log records, one millisecond after what came before."""
+        self.clock.advance(0.001)
+        return self.appender.append("logs", log_table(rows), 0).result()
+
+    def after(self, seconds: float) -> int:
+        """Let time pass, then tick."""
+        self.clock.advance(seconds)
+        return self.worker.tick()
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query over the tables."""
+        with self.db.read() as cursor:
+            return cursor.execute(sql).fetchall()
+
+    def judge(self, outcome: Outcome) -> int:
+        """Write this outcome for every evaluator that owes one; return how many did."""
+        return asyncio.run(self._judge(outcome))
+
+    async def _judge(self, outcome: Outcome) -> int:
+        recorder = Recorder(self.db, self.clock)
+        recording = asyncio.create_task(recorder.run())
+        _, jobs = Intake(self.db, self.jury.roster).read(10_000)
+        owed = [(job, name, clear) for job, clear in jobs for name in list(job.pairs)]
+        for job, name, clear in owed:
+            recorder.record(job, name, clear.get(name, outcome), 1.0)
+        await recorder.stop(recording)
+        return len(owed)
+
+
+@contextmanager
+def bench(path: Path, settings: Mapping[str, Any] | None = None) -> Iterator[Bench]:
+    """Give a bench with this configuration."""
+    config = parse_config({"rules": JUDGED, **(settings or {})})
+    built = Bench(path=path / "t.duckdb", config=config)
+    built.open()
+    try:
+        yield built
+    finally:
+        built.db.close()
+
+
+def trace_id(number: int) -> str:
+    """Return the id of trace `number`."""
+    return f"{number:032x}"
+
+
+def root(trace: int = 1, **fields: Any) -> dict[str, Any]:
+    """Return the ended root span of a trace: an agent that said something."""
+    attributes = '{"gen_ai.operation.name":"invoke_agent","gen_ai.agent.name":"booker"}'
+    base = {"trace_id": trace_id(trace), "span_id": f"{1:016x}", "attributes": attributes}
+    return span_row(**{**base, "kind": "agent", "name": "invoke_agent booker", **fields})
+
+
+def child(trace: int = 1, number: int = 2, **fields: Any) -> dict[str, Any]:
+    """Return the tool span `number` below the root of a trace."""
+    base = {
+        "trace_id": trace_id(trace),
+        "span_id": f"{number:016x}",
+        "parent_span_id": f"{1:016x}",
+        "kind": "tool",
+        "name": "execute_tool search",
+        "attributes": '{"gen_ai.operation.name":"execute_tool","gen_ai.tool.name":"search",'
+        '"gen_ai.tool.call.arguments":"{\\"q\\": %d}"}' % number,
+    }
+    return span_row(**{**base, **fields})
+
+
+def log(trace: int = 1, **fields: Any) -> dict[str, Any]:
+    """Return a log record of a trace."""
+    return log_row(**{"trace_id": trace_id(trace), **fields})
