@@ -38,16 +38,19 @@ class FakeStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.answer: Answer = answer_appended
         self.hold = asyncio.Event()
-        self.hold.set()
         self.hellos: list[dict[str, Any]] = []
+        self.forget()
+        self._server: asyncio.Server | None = None
+        self._writers: set[asyncio.StreamWriter] = set()
+
+    def forget(self) -> None:
+        """Be as after the start, with the connections there are."""
+        self.answer: Answer = answer_appended
+        self.hold.set()
         self.requests: list[dict[str, Any]] = []
         self.tables: dict[str, list[pa.Table]] = {"spans": [], "logs": []}
         self.accounts: dict[str, Counter[str]] = {}
-        self.arrived = asyncio.Event()
-        self._server: asyncio.Server | None = None
-        self._writers: set[asyncio.StreamWriter] = set()
 
     async def start(self) -> None:
         """Listen on the socket."""
@@ -81,7 +84,6 @@ class FakeStore:
 
     def _keep(self, header: dict[str, Any], payload: bytes) -> None:
         self.requests.append(header)
-        self.arrived.set()
         if header["op"] == "append":
             self.tables[header["signal"]].append(pa.ipc.open_stream(payload).read_all())
         else:

@@ -13,7 +13,7 @@ _PIECE_BYTES = 256 << 10
 _MAX_MEMBERS = 10_000
 _GZIP, _ZLIB, _RAW_DEFLATE = 31, 15, -15
 _ZSTD_STEP_BYTES = 512  # of input, which can ask for 16 MiB of output
-_SMALLEST_WINDOW_BYTES = 1 << 20
+_SMALLEST_WINDOW_BYTES = 8 << 20  # what every sender may use (RFC 9659)
 
 
 def check_encoding(content_encoding: str) -> str:

@@ -86,7 +86,7 @@ async def _export(
 ) -> bytes:
     compression = check_encoding(request.headers.get("content-encoding", ""))
     declared = request.headers.get("content-length")
-    size = int(declared) if declared is not None else _STEP_BYTES
+    size = int(declared) if declared is not None else 0
     _check_size(size, ingest.limits)
     async with ingest.admit(signal, size) as reservation:
         body = await _read(request, reservation, ingest.limits, timeout_s)
