@@ -10,7 +10,7 @@ from tracejury.assembly.documents import find_documents
 from tracejury.assembly.messages import finish_reason, last_text
 from tracejury.assembly.nodes import Forest, Node, build_forest
 from tracejury.assembly.turns import find_turns
-from tracejury.assembly.usage import Call, Totals, model_calls, span_usage
+from tracejury.assembly.usage import Call, Totals, model_calls
 from tracejury.dialects.decode import decode, to_float, to_name
 from tracejury.trace import (
     Cost,
@@ -174,7 +174,7 @@ def _span(node: Node) -> Span:
         output=fields.output,
         tool_name=fields.tool_name,
         tool_call_id=fields.tool_call_id,
-        usage=span_usage(node),
+        usage=node.usage,
         cost=Cost(usd=fields.cost_usd, source=None if fields.cost_usd is None else "reported"),
         attributes=record.attributes,
         events=node.events,

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tracejury.assembly.messages import last_text, parse_messages, system_message
-from tracejury.dialects.decode import decode, to_content, to_name, to_text
+from tracejury.dialects.decode import decode, to_content, to_int, to_name, to_text
 from tracejury.dialects.resolve import Fields, Reading, read
-from tracejury.trace import LogRecord, Message, SpanError, SpanEvent, SpanKind, SpanRecord
+from tracejury.trace import LogRecord, Message, SpanError, SpanEvent, SpanKind, SpanRecord, Usage
 
+NO_USAGE = Usage()
 _INFERENCE = frozenset({"llm", "embedding", "reranker"})
 _SUSPENDED = ("GraphInterrupt", "ParentCommand", "CallDeferred", "ApprovalRequired", "ModelRetry")
 
@@ -20,6 +21,7 @@ class Node:
     __slots__ = (
         "_input",
         "_output",
+        "_usage",
         "children",
         "depth",
         "error",
@@ -50,6 +52,7 @@ class Node:
         self.error: SpanError | None = _error(self)
         self._input: tuple[Message, ...] | None = None
         self._output: tuple[Message, ...] | None = None
+        self._usage: Usage | None = None
 
     @property
     def span_id(self) -> str:
@@ -81,6 +84,13 @@ class Node:
             found = self._messages("output")
             self._output = _said(found) if self.kind == "llm" else found
         return self._output
+
+    @property
+    def usage(self) -> Usage:
+        """What the span reports, with cached tokens counted as input."""
+        if self._usage is None:
+            self._usage = span_usage(self.fields, self.reading)
+        return self._usage
 
     @property
     def question(self) -> str:
@@ -167,6 +177,35 @@ def _is_true(value: Any) -> bool:
 
 def _is_false(value: Any) -> bool:
     return value is False or (isinstance(value, str) and value.lower() == "false")
+
+
+def span_usage(fields: Fields, reading: Reading) -> Usage:
+    """The tokens that a span reports, with cached tokens counted as input."""
+    read_, written = fields.cache_read_tokens, fields.cache_write_tokens
+    input_, output = fields.input_tokens, fields.output_tokens
+    total = to_int(reading.first("total_tokens"))
+    if input_ is None and output is None and total is None and read_ is None:
+        return NO_USAGE
+    cached = (read_ or 0) + (written or 0)
+    if input_ is not None and cached and _excludes_cache(input_, output, cached, total):
+        input_ += cached
+    if input_ is not None or output is not None:
+        total = (input_ or 0) + (output or 0)
+    return Usage(
+        input_tokens=input_,
+        output_tokens=output,
+        cache_read_tokens=read_,
+        cache_write_tokens=written,
+        reasoning_tokens=fields.reasoning_tokens,
+        total_tokens=total,
+    )
+
+
+def _excludes_cache(input_: int, output: int | None, cached: int, total: int | None) -> bool:
+    """Whether the input does not contain the cached tokens: Anthropic and Bedrock count so."""
+    if cached > input_:
+        return True
+    return total is not None and output is not None and total == input_ + output + cached
 
 
 class Forest:

@@ -37,19 +37,42 @@ def estimate_usd(provider: str, model: str, usage: Usage, start_ns: int) -> floa
 
 
 class _Prices:
-    """The prices of one model: rates per token, or the library where they have tiers."""
+    """The prices of one model: rates per token for each tier of prompt length."""
 
     def __init__(self, model_price: Any) -> None:
         self._price = model_price
-        self._rates: tuple[float, float, float, float] | None = None
-        if not any(_has_tiers(value) for value in vars(model_price).values()):
-            base = self._exact(_MILLION, 0, 0, 0)
-            self._rates = (
-                base / _MILLION,
-                self._exact(0, _MILLION, 0, 0) / _MILLION,
-                self._exact(_MILLION, 0, _MILLION, 0) / _MILLION,
-                self._exact(_MILLION, 0, 0, _MILLION) / _MILLION,
-            )
+        self._starts = sorted(
+            {
+                tier.start
+                for price in vars(model_price).values()
+                for tier in getattr(price, "tiers", ())
+            }
+        )
+        self._rates: dict[int, tuple[float, float, float, float]] = {}
+
+    def cost(self, usage: Usage) -> float | None:
+        """The cost of a call in US dollars, None if the table cannot tell."""
+        total, output = usage.input_tokens or 0, usage.output_tokens or 0
+        read = min(usage.cache_read_tokens or 0, total)
+        written = min(usage.cache_write_tokens or 0, total - read)
+        tier = sum(total > start for start in self._starts)
+        if tier not in self._rates:
+            try:
+                self._rates[tier] = self._probe(total)
+            except _FAILURES:
+                return None
+        plain, produced, cached, stored = self._rates[tier]
+        return (
+            (total - read - written) * plain + output * produced + read * cached + written * stored
+        )
+
+    def _probe(self, total: int) -> tuple[float, float, float, float]:
+        """The rates of the tier in which a prompt of this length falls."""
+        size = total or 1
+        plain = self._exact(size, 0, 0, 0)
+        produced = self._exact(size, _MILLION, 0, 0) - plain
+        cached, stored = self._exact(size, 0, size, 0), self._exact(size, 0, 0, size)
+        return plain / size, produced / _MILLION, cached / size, stored / size
 
     def _exact(self, input_: int, output: int, cache_read: int, cache_write: int) -> float:
         from genai_prices import Usage as Counts
@@ -61,23 +84,6 @@ class _Prices:
             cache_write_tokens=cache_write,
         )
         return float(self._price.calc_price(counts)["total_price"])
-
-    def cost(self, usage: Usage) -> float | None:
-        total, output = usage.input_tokens or 0, usage.output_tokens or 0
-        cache_read = min(usage.cache_read_tokens or 0, total)
-        cache_write = min(usage.cache_write_tokens or 0, total - cache_read)
-        if self._rates is None:
-            try:
-                return self._exact(total, output, cache_read, cache_write)
-            except _FAILURES:
-                return None
-        plain, produced, read, written = self._rates
-        fresh = total - cache_read - cache_write
-        return fresh * plain + output * produced + cache_read * read + cache_write * written
-
-
-def _has_tiers(value: Any) -> bool:
-    return hasattr(value, "tiers")
 
 
 @lru_cache(maxsize=1024)

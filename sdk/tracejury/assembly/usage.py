@@ -8,13 +8,12 @@ from typing import Any
 
 from tracejury.assembly.nodes import Forest, Node
 from tracejury.assembly.prices import estimate_usd
-from tracejury.dialects.decode import to_int, to_name
+from tracejury.dialects.decode import to_name
 from tracejury.trace import Cost, Message, Usage
 
 COUNTABLE = frozenset({"llm", "embedding", "reranker"})
 _BARRIERS = frozenset({"tool", "agent"})
 _OVERLAP = 0.9
-_EXCLUSIVE = ("anthropic", "bedrock")
 
 
 class Call:
@@ -31,7 +30,7 @@ class Call:
     @cached_property
     def usage(self) -> Usage:
         """The tokens used, fields that the innermost span lacks taken from those around it."""
-        return merged_usage(span_usage(node) for node in self.nodes)
+        return merged_usage(node.usage for node in self.nodes)
 
     @cached_property
     def reported_usd(self) -> float | None:
@@ -90,33 +89,6 @@ class Call:
 
 def _has_content(messages: tuple[Message, ...]) -> bool:
     return any(message.parts for message in messages)
-
-
-def span_usage(node: Node) -> Usage:
-    """What the span reports, with cached tokens counted as input."""
-    fields = node.fields
-    read, written = fields.cache_read_tokens, fields.cache_write_tokens
-    input_, output = fields.input_tokens, fields.output_tokens
-    total = to_int(node.reading.first("total_tokens"))
-    cached = (read or 0) + (written or 0)
-    if input_ is not None and cached and _excludes_cache(input_, output, cached, total):
-        input_ += cached
-    if input_ is not None or output is not None:
-        total = (input_ or 0) + (output or 0)
-    return Usage(
-        input_tokens=input_,
-        output_tokens=output,
-        cache_read_tokens=read,
-        cache_write_tokens=written,
-        reasoning_tokens=fields.reasoning_tokens,
-        total_tokens=total,
-    )
-
-
-def _excludes_cache(input_: int, output: int | None, cached: int, total: int | None) -> bool:
-    if cached > input_:
-        return True
-    return total is not None and output is not None and total == input_ + output + cached
 
 
 def has_usage(usage: Usage) -> bool:
@@ -235,7 +207,7 @@ class Totals:
         self.diagnostics: list[str] = []
         counted = [call.usage for call in calls if has_usage(call.usage)]
         covered = _ancestors(n for call in calls if has_usage(call.usage) for n in call.nodes)
-        counted.extend(span_usage(node) for node in _topmost(forest, covered, _reports_usage))
+        counted.extend(node.usage for node in _topmost(forest, covered, _reports_usage))
         self.usage = sum_usage(counted)
         self.cost = self._cost(forest, calls)
 
@@ -261,7 +233,7 @@ class Totals:
 
 
 def _reports_usage(node: Node) -> bool:
-    return node.kind not in ("mcp", "event") and has_usage(span_usage(node))
+    return node.kind not in ("mcp", "event") and has_usage(node.usage)
 
 
 def _ancestors(nodes: Iterable[Node]) -> set[int]:

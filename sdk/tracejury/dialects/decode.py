@@ -16,6 +16,7 @@ REDACTED = frozenset(
     {"<REDACTED>", "[REDACTED]", "__REDACTED__", "<redacted>", "<elided>", "REDACTED"}
 )
 PLACEHOLDERS = REDACTED | {"", "N/A", "<not specified>", "<not serializable>"}
+_OPENERS = frozenset('{["( \n\t\r')
 _TRUNCATED_MARKS = ("...[TRUNCATED", "… [truncated", "...[truncated")
 
 
@@ -25,7 +26,7 @@ def decode(value: Any) -> Any:
     Scalars in text stay text: only objects and arrays are taken for data.
     """
     for _ in range(3):
-        if not isinstance(value, str):
+        if not isinstance(value, str) or value[:1] not in _OPENERS:
             return value
         data = _parse(value)
         if data is None:
@@ -41,7 +42,7 @@ def decode_strict(value: Any) -> Any:
 
 
 def _parse(text: str) -> Any:
-    first = text[:1] if text[:1] in '{["(' else text.lstrip()[:1]
+    first = text.lstrip()[:1]
     if not first or first not in '{["(':
         return None
     if _may_be_deep(text) and nesting(text) > MAX_DEPTH:
