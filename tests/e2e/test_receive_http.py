@@ -237,7 +237,7 @@ def test_nothing_is_answered_before_the_commit(
             b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\n"
             b"Content-Length: %d\r\n\r\n" % len(body) + body
         )
-        wait_for(lambda: receiver.store.requests)
+        receiver.wait_for(lambda: receiver.store.requests)
         connection.settimeout(0.3)
         with pytest.raises(TimeoutError):
             connection.recv(1)
@@ -296,7 +296,7 @@ def test_a_full_receiver_is_503_and_counts_what_it_shed(tmp_path: Path) -> None:
         response = client.post("/v1/traces", content=body, headers=PROTOBUF)
         assert response.status_code == 503
         assert response.headers["retry-after"] == "1"
-        wait_for(lambda: receiver.store.accounts.get("spans"))
+        receiver.wait_for(lambda: receiver.store.accounts.get("spans"))
         assert receiver.store.accounts["spans"]["shed_requests"] == 1
         first.sendall(b"}        ")
         assert first.recv(65536).startswith(b"HTTP/1.1 200")
@@ -324,11 +324,3 @@ def test_a_sender_that_hangs_up_in_the_middle_holds_nothing(tmp_path: Path) -> N
             time.sleep(0.1)
         body = encoded(request_of(make_span()), "protobuf")
         assert client.post("/v1/traces", content=body, headers=PROTOBUF).status_code == 200
-
-
-def wait_for(condition: Any) -> None:
-    """Wait until the condition holds."""
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.01)

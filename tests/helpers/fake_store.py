@@ -65,6 +65,11 @@ class FakeStore:
             writer.transport.abort()
         await asyncio.sleep(0)
 
+    def send_raw(self, data: bytes) -> None:
+        """Send bytes that need not be a frame on every connection."""
+        for writer in self._writers:
+            writer.write(data)
+
     def rows(self, signal: str = "spans") -> list[dict[str, Any]]:
         """Return all rows received so far; times are in ns."""
         return [row for table in self.tables[signal] for row in rows_of(table)]

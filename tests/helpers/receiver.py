@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +55,13 @@ class RunningReceiver:
 
         return asyncio.run_coroutine_threadsafe(inside(), self.loop).result(30)
 
+    def wait_for(self, condition: Callable[[], Any]) -> None:
+        """Wait until the condition holds."""
+        deadline = time.monotonic() + 10
+        while not condition():
+            assert time.monotonic() < deadline, "it did not happen"
+            time.sleep(0.01)
+
     def drain(self) -> None:
         """Tell the receiver to stop, without waiting for it."""
         self.loop.call_soon_threadsafe(self.stop.set)
@@ -84,7 +93,7 @@ def running_receiver(folder: Path, **limits: Any) -> Iterator[RunningReceiver]:
         )
         yield receiver
     finally:
-        if found:
+        with contextlib.suppress(RuntimeError, KeyError):  # it has ended already
             found["loop"].call_soon_threadsafe(found["stop"].set)
         thread.join(20)
     assert not thread.is_alive(), "the receiver did not drain"

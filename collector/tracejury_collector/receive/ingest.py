@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -46,7 +46,10 @@ class Ingest:
 
     def __init__(self, store: StoreClient, accounts: Accounts, limits: Limits) -> None:
         self.limits = limits
-        self.draining = False
+        self._draining = False
+        self._requests = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
         self._store = store
         self._accounts = accounts
         self._admission = Admission(limit_bytes=limits.in_flight_bytes, wait_s=limits.wait)
@@ -60,13 +63,30 @@ class Ingest:
         Raises: Unavailable when there is no room for them, or the service is shutting down.
         """
         try:
-            if self.draining:
+            if self._draining:
                 raise Unavailable("the service is shutting down; try again soon")
-            async with self._admission.admit(size) as reservation:
-                yield reservation
+            with self._active():
+                async with self._admission.admit(size) as reservation:
+                    yield reservation
         except Unavailable:
             self._accounts.shed(signal)
             raise
+
+    @contextmanager
+    def _active(self) -> Iterator[None]:
+        self._requests += 1
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self._requests -= 1
+            if not self._requests:
+                self._idle.set()
+
+    async def drain(self) -> None:
+        """Refuse new requests from now on; return once none is in flight."""
+        self._draining = True
+        await self._idle.wait()
 
     async def export(self, request: ExportRequest, reservation: Reservation) -> bytes:
         """Return the reply once what the request holds is on disk.

@@ -17,7 +17,8 @@ from tracejury_collector.receive.ingest import Ingest
 from tracejury_collector.receive.store_client import StoreClient
 
 _DRAIN_S = 6.0
-_LAST_REPORT_S = 1.0
+_CLOSE_S = 1
+_LAST_REPORT_S = 0.5
 _START_POLL_S = 0.01
 
 
@@ -68,6 +69,7 @@ async def _serve(settings: ReceiverSettings, ingest: Ingest, stop: asyncio.Event
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         stopping.cancel()
-        ingest.draining = True
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(ingest.drain(), _DRAIN_S)
         http_server.should_exit = True
-        await asyncio.gather(serving, grpc_server.stop(_DRAIN_S))
+        await asyncio.gather(serving, grpc_server.stop(_CLOSE_S))
