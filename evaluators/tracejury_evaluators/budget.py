@@ -21,7 +21,10 @@ class LatencyCriteria(Criteria):
     """The budget of one case."""
 
     budget_ms: float | None = Field(
-        default=None, gt=0, allow_inf_nan=False, description="milliseconds"
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="longest run that passes, in milliseconds",
     )
 
 

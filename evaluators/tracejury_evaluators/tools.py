@@ -103,7 +103,9 @@ class ExpectedTools(Criteria):
 class ToolUsageCriteria(ExpectedTools):
     """The tools that one case expects, and whether their order counts."""
 
-    strict_order: bool | None = Field(default=None, description="whether the order counts")
+    strict_order: bool | None = Field(
+        default=None, description="whether the tools must come in this order"
+    )
 
 
 class ToolUsage(Evaluator[ToolUsageCriteria]):

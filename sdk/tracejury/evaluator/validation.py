@@ -46,5 +46,7 @@ def _sentence(path: str, kind: str, item: object, known: Iterable[str]) -> str:
         return f"{path}: unknown field{nearest(path.rsplit('.', 1)[-1], names) or takes}"
     if kind == "missing":
         return f"{path}: this field is required"
+    if kind == "value_error":
+        return f"{path}: {details.get('ctx', {}).get('error', details.get('msg'))}"
     given = clip(repr(details.get("input")), MAX_VALUE_CHARS)
     return f"{path}: {details.get('msg', kind)} (got {given})"

@@ -1,0 +1,107 @@
+"""The page about evaluators: complete, true to the code, and every block on it works."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tracejury_evaluators.registry import ENTRY_POINT_GROUP, EvaluatorType, built_in_registry
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "evaluators.md").read_text(encoding="utf-8")
+REGISTRY = built_in_registry()
+TYPES = {row.type: row for row in REGISTRY.types()}
+
+
+def sections() -> dict[str, str]:
+    """The text under each heading of the third level."""
+    parts = re.split(r"^### (.+)$", PAGE.split("\n## Your own")[0], flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def blocks(language: str, text: str = PAGE) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def table(title: str, schema: dict[str, Any]) -> str:
+    """The table that describes the fields of a config or criteria."""
+    required = schema.get("required", [])
+    rows = [
+        f"| `{name}` | {default_of(name, field, required)} | {field['description']} |"
+        for name, field in schema["properties"].items()
+    ]
+    return "\n".join([f"| {title} | default | meaning |", "|---|---|---|", *rows])
+
+
+def default_of(name: str, field: dict[str, Any], required: list[str]) -> str:
+    return "required" if name in required else f"`{json.dumps(field['default'])}`"
+
+
+def test_every_type_has_its_section_and_every_section_its_type() -> None:
+    assert list(sections()) == list(TYPES)
+
+
+@pytest.mark.parametrize("row", TYPES.values(), ids=lambda row: row.type)
+def test_a_section_tells_every_field_with_its_default(row: EvaluatorType) -> None:
+    section = sections()[row.type]
+    for title, schema in (("config", row.config_schema), ("criteria", row.criteria_schema)):
+        if schema.get("properties"):
+            assert table(title, schema) in section
+        else:
+            assert f"no {title}" in " ".join(section.split())
+
+
+@pytest.mark.parametrize("row", TYPES.values(), ids=lambda row: row.type)
+def test_a_section_has_a_config_example_of_its_type(row: EvaluatorType) -> None:
+    examples = [yaml.safe_load(block) for block in blocks("yaml", sections()[row.type])]
+    assert examples
+    for example in examples:
+        assert {spec["type"] for spec in example["evaluators"].values()} == {row.type}
+
+
+@pytest.mark.parametrize("block", blocks("yaml"), ids=range(len(blocks("yaml"))))
+def test_a_config_on_the_page_builds(block: str) -> None:
+    config = yaml.safe_load(block)
+    for spec in config["evaluators"].values():
+        REGISTRY.build(spec["type"], spec.get("config"))
+    for rule in config.get("rules", {}).values():
+        assert set(rule["evaluators"]) <= set(config["evaluators"])
+
+
+@pytest.mark.parametrize("block", blocks("python"), ids=range(len(blocks("python"))))
+def test_a_program_on_the_page_runs(block: str, tmp_path: Path) -> None:
+    path = tmp_path / "example.py"
+    path.write_text(block, encoding="utf-8")
+    run = subprocess.run(
+        [sys.executable, "-W", "error", str(path)], capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_the_entry_points_on_the_page_are_of_the_group_that_is_read() -> None:
+    (block,) = blocks("toml")
+    assert list(tomllib.loads(block)["project"]["entry-points"]) == [ENTRY_POINT_GROUP]
+
+
+def test_every_block_on_the_page_is_of_a_kind_that_is_checked() -> None:
+    opened = re.findall(r"^```(\w+)$", PAGE, flags=re.MULTILINE)
+    assert set(opened) == {"yaml", "python", "toml"}
+
+
+def test_the_example_of_an_own_evaluator_runs() -> None:
+    run = subprocess.run(
+        [sys.executable, "-W", "error", str(ROOT / "examples" / "ten_lines.py")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.stderr == ""
+    assert run.stdout.startswith("Score(value=1.0, verdict='pass', reason='1 of 1 links cited'")
