@@ -235,12 +235,13 @@ def _fail(message: str, code: int) -> NoReturn:
 @contextlib.contextmanager
 def _progress(files: list[Path], *, quiet: bool) -> Iterator[Callable[[int], None]]:
     """Show how many bytes of the files are done, on stderr."""
+    err = terminal.console(stderr=True)
     bar = Progress(
         TextColumn("importing"),
         BarColumn(),
         DownloadColumn(),
-        console=terminal.console(stderr=True),
-        disable=quiet,
+        console=err,
+        disable=quiet or not err.is_terminal,
         transient=True,
     )
     with bar:

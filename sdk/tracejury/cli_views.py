@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.text import Text
 
 from tracejury import terminal
 from tracejury.doctor import Check
 from tracejury.rest import Explanation, Imported, Page, SqlResult, TraceSummary
-from tracejury.terminal import Justify, latency, one_line, visible
+from tracejury.terminal import Justify, age, latency, money, one_line, show, visible
 
+TRACE_ID_WIDTH = 32
 _MARKS = {
     "ok": ("ok", "green"),
     "warning": ("warn", "yellow"),
@@ -25,38 +27,47 @@ def print_traces(page: Page[TraceSummary]) -> None:
     if not page.items:
         out.print("no traces")
         return
-    columns: list[tuple[str, Justify]] = [
-        ("trace", "left"),
-        ("started", "left"),
-        ("name", "left"),
-        ("tools", "right"),
-        ("tokens", "right"),
-        ("latency", "right"),
-        ("state", "left"),
-    ]
-    table = terminal.table("", columns, (_trace_row(item) for item in page.items))
-    table.columns[0].min_width = 32
+    shown = [c for c in _TRACE_COLUMNS if c.min_width <= out.width]
+    rows = ([column.cell(item) for column in shown] for item in page.items)
+    table = terminal.table("", [(column.name, column.justify) for column in shown], rows)
+    table.columns[0].min_width = TRACE_ID_WIDTH
     out.print(table)
     if page.next_cursor:
-        out.print(Text(f"more: --cursor {visible(page.next_cursor)}", style="dim"))
+        out.print(Text(f"more: --cursor {visible(page.next_cursor)}", style="dim"), soft_wrap=True)
 
 
-def _trace_row(item: TraceSummary) -> list[str | int | Text | None]:
-    state = Text("open", style="dim") if item.status == "open" else Text("ok", style="green")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Column:
+    """A column of the list of traces, shown in terminals of at least `min_width`."""
+
+    name: str
+    cell: Callable[[TraceSummary], Text | str]
+    justify: Justify = "left"
+    min_width: int = 0
+
+
+def _name(item: TraceSummary) -> str:
+    return one_line(item.agent_name or item.name or item.service_name, 40)
+
+
+def _state(item: TraceSummary) -> Text:
     if item.has_error:
-        state = Text("error", style="red")
-    started = (item.start_time or "")[5:16].replace("T", " ")
-    name = item.agent_name or item.name or item.service_name
-    tokens = item.total_tokens
-    return [
-        item.trace_id,
-        started or "-",
-        one_line(name, 40),
-        item.tool_calls,
-        tokens,
-        latency(item.latency_ms),
-        state,
-    ]
+        return Text("error", style="red")
+    return Text("open", style="dim") if item.status == "open" else Text("ok", style="green")
+
+
+_TRACE_COLUMNS = (
+    _Column(name="trace", cell=lambda item: item.trace_id),
+    _Column(name="age", cell=lambda item: age(item.start_time), justify="right"),
+    _Column(name="name", cell=_name),
+    _Column(name="tools", cell=lambda item: show(item.tool_calls), justify="right"),
+    _Column(
+        name="tokens", cell=lambda item: show(item.total_tokens), justify="right", min_width=90
+    ),
+    _Column(name="cost", cell=lambda item: money(item.cost_usd), justify="right", min_width=100),
+    _Column(name="latency", cell=lambda item: latency(item.latency_ms), justify="right"),
+    _Column(name="state", cell=_state),
+)
 
 
 def print_explanation(explanation: Explanation) -> None:

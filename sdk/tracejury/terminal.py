@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 import orjson
@@ -97,3 +98,15 @@ def latency(ms: float | None) -> str:
 def money(usd: float | None) -> str:
     """Return US dollars for people; an unknown price is "-"."""
     return "-" if usd is None else f"${usd:.6f}".rstrip("0").rstrip(".") if usd else "$0"
+
+
+def age(start_time: str | None) -> str:
+    """Return how long ago an RFC 3339 time was, in its largest whole unit."""
+    if start_time is None:
+        return "-"
+    past = datetime.now(UTC) - datetime.fromisoformat(start_time[:19] + "+00:00")
+    seconds = max(0, int(past.total_seconds()))
+    for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)):
+        if seconds >= size:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"

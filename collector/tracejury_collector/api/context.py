@@ -10,6 +10,7 @@ from typing import Literal
 from tracejury_collector.config import Config
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.store.database import Database
+from tracejury_collector.worker import Worker
 
 Signal = Literal["traces", "logs", "metrics"]
 Encoding = Literal["protobuf", "json"]
@@ -38,6 +39,7 @@ class ApiContext:
 
     db: Database
     config: Config
+    worker: Worker
     jury: JuryPool
     ingest: Callable[[Signal, Encoding, bytes], Future[Ingested]]
     started_ns: int

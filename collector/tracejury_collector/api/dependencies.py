@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from tracejury.rest import Problem
@@ -43,11 +43,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
         422: "a parameter is not valid; the detail names it",
         503: "try again soon",
     }
-    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {
-        status: {"description": meanings[status], "model": Problem, "content": content}
+        status: {"description": meanings[status], "model": Problem}
         for status in sorted({403, 503, *statuses})
     }
-
-
-__all__ = ["Context", "ListQuery", "Query", "problems"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
-from tracejury.assemble import assemble
-from tracejury.view import rfc3339, trace_to_api
 
-from tracejury.rest import Decision, Result, TraceDetail
+from tracejury.assemble import assemble
+from tracejury.rest import Decision, Explanation, Result, TraceDetail
+from tracejury.view import rfc3339, trace_to_api
 from tracejury_collector.store import reads
 from tracejury_collector.store.database import Database
 
@@ -43,3 +43,21 @@ def decision(row: dict[str, Any]) -> Decision:
     made = dict(row)
     decided_at = rfc3339(made.pop("decided_at_ns"))
     return Decision.model_validate({**made, "decided_at": decided_at})
+
+
+def explanation(story: dict[str, Any]) -> Explanation:
+    """Return the story of a trace with its times as text."""
+    return Explanation.model_validate(_with_times(story))
+
+
+def _with_times(value: Any) -> Any:
+    """Return the value with every `NAME_ns` as `NAME`, in RFC 3339."""
+    if isinstance(value, dict):
+        return dict(_time_item(key, item) for key, item in value.items())
+    return [_with_times(item) for item in value] if isinstance(value, list) else value
+
+
+def _time_item(key: str, item: Any) -> tuple[str, Any]:
+    if key.endswith("_ns") and (item is None or isinstance(item, int)):
+        return key.removesuffix("_ns"), rfc3339(item or 0)
+    return key, _with_times(item)

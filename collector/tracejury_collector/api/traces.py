@@ -13,7 +13,7 @@ from tracejury.view import rfc3339
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.cursors import decode_cursor, encode_cursor
 from tracejury_collector.api.dependencies import Context, ListQuery, problems
-from tracejury_collector.api.details import trace_detail
+from tracejury_collector.api.details import explanation, trace_detail
 from tracejury_collector.api.times import parse_time
 from tracejury_collector.errors import NotFound
 from tracejury_collector.store import reads
@@ -81,8 +81,7 @@ def get_trace(context: Context, trace_id: TraceId) -> TraceDetail:
 @router.get("/api/traces/{trace_id}/explain", responses=problems(404))
 def explain_trace(context: Context, trace_id: TraceId) -> Explanation:
     """Say when and why the trace was finished, and why each rule judged it or did not."""
-    extent = _known(context, trace_id)
-    return context.explain(extent.trace_id)
+    return explanation(context.worker.explain(_known(context, trace_id).trace_id))
 
 
 def _known(context: ApiContext, trace_id: str) -> reads.Extent:

@@ -1,0 +1,129 @@
+"""Health, metrics, the description of the API, and its errors."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.helpers.api import Api, agent_run
+from tests.helpers.docs import DOCS
+from tracejury_collector.api.app import create_app
+
+BASE = "http://127.0.0.1:4319"
+
+
+def test_health_says_what_answers_and_where_it_listens(api: Api) -> None:
+    for path in ("/healthz", "/readyz"):
+        health = api.get(path)
+        assert health["status"] == "ok"
+        assert health["version"] == "0.0.test"
+        assert health["listen"] == {"otlp_http": "127.0.0.1:4318"}
+
+
+def test_a_service_that_is_starting_lives_and_is_not_ready(api: Api) -> None:
+    starting = dataclasses.replace(api.context, ready=lambda: False)
+    http = TestClient(create_app(starting), base_url=BASE)
+    assert http.get("/healthz").status_code == 200
+    answer = http.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["code"] == "unavailable"
+    assert answer.headers["retry-after"] == "1"
+
+
+def test_metrics_count_records_by_what_became_of_them(api: Api) -> None:
+    spans = agent_run(1)
+    api.store(*spans)
+    api.store(*spans)
+    text = api.http.get("/metrics").text
+    assert 'tracejury_records_total{result="received",signal="spans"} 4.0' in text
+    assert 'tracejury_records_total{result="stored",signal="spans"} 2.0' in text
+    assert 'tracejury_records_total{result="duplicate",signal="spans"} 2.0' in text
+    assert "tracejury_open_traces 1.0" in text
+    assert "tracejury_jury_queue" in text
+
+
+def test_metrics_tell_the_latency_by_route_and_not_by_path(api: Api) -> None:
+    api.http.get(f"/api/traces/{1:032x}")
+    api.http.get(f"/api/traces/{2:032x}")
+    api.http.get("/nowhere/at/all")
+    text = api.http.get("/metrics").text
+    found = re.findall(r'seconds_count\{method="GET",route="([^"]+)",status="(\d+)"\} (\S+)', text)
+    assert ("/api/traces/{trace_id}", "404", "2.0") in found
+    assert ("other", "404", "1.0") in found
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/nowhere", 404, "not_found"),
+        ("GET", "/api/", 404, "not_found"),
+        ("DELETE", "/api/traces", 405, "method_not_allowed"),
+        ("GET", "/api/traces/import", 404, "not_found"),
+    ],
+)
+def test_a_path_that_is_not_served_is_a_problem(
+    api: Api, method: str, path: str, status: int, code: str
+) -> None:
+    answer = api.http.request(method, path)
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert answer.json()["remedy"]
+
+
+def test_a_crash_is_a_problem_without_the_traceback(api: Api) -> None:
+    api.context.db.close()
+    http = TestClient(create_app(api.context), base_url=BASE, raise_server_exceptions=False)
+    answer = http.get("/api/traces")
+    assert answer.status_code in (500, 503)
+    assert set(answer.json()) >= {"type", "title", "status", "code", "detail", "remedy"}
+    assert "Traceback" not in answer.text
+
+
+def test_every_route_is_described_with_its_refusals(api: Api) -> None:
+    document = api.get("/openapi.json")
+    assert document["info"]["title"] == "Tracejury"
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            assert operation["summary"], path
+            assert operation["description"], path
+            assert operation["tags"], path
+            if path.startswith("/api/"):
+                assert "application/problem+json" in operation["responses"]["403"]["content"]
+                refusal = operation["responses"].get("422", {"content": {}})["content"]
+                assert "application/json" not in refusal, (method, path)
+
+
+def test_the_description_is_shown_without_asking_another_machine(api: Api) -> None:
+    page = api.http.get("/docs").text
+    sources = re.findall(r'(?:src|href)="([^"]+)"', page)
+    assert sources
+    for source in sources:
+        assert source.startswith("/"), source
+        assert api.http.get(source).status_code == 200
+
+
+def test_every_route_stands_in_the_documentation(api: Api) -> None:
+    text = (DOCS / "api.md").read_text("utf-8")
+    document = api.get("/openapi.json")
+    routes = [f"{method.upper()} {path}" for path, ms in document["paths"].items() for method in ms]
+    assert len(routes) >= 9
+    assert [
+        route for route in [*routes, "GET /docs", "GET /openapi.json"] if route not in text
+    ] == []
+
+
+def test_every_parameter_stands_in_the_documentation(api: Api) -> None:
+    text = (DOCS / "api.md").read_text("utf-8")
+    document = api.get("/openapi.json")
+    names = {
+        parameter["name"]
+        for methods in document["paths"].values()
+        for operation in methods.values()
+        for parameter in operation.get("parameters", ())
+        if parameter["in"] == "query"
+    }
+    assert {"where", "cursor"} <= names
+    assert [name for name in sorted(names) if f"`{name}`" not in text] == []

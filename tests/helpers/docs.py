@@ -1,0 +1,86 @@
+"""The parts of the documentation that are made from the code.
+
+`python -m tests.helpers.docs` rewrites the table of docs/configuration.md.
+"""
+
+from __future__ import annotations
+
+import re
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from tracejury_collector.config import Config
+
+DOCS = Path(__file__).parents[2] / "docs"
+_UNITS_BYTES = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
+_TABLE = re.compile(r"(<!-- settings -->\n).*(<!-- /settings -->)", re.DOTALL)
+
+
+def settings(model: type[BaseModel] = Config, prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """Yield every setting by its dotted name; NAME stands for a name that the user chooses."""
+    for name, field in model.model_fields.items():
+        path = f"{prefix}{name}"
+        section = _section(field.annotation)
+        named = _named_section(field.annotation)
+        if section is None:
+            yield path, field
+        else:
+            yield from settings(section, f"{path}.")
+        if named is not None:
+            yield from settings(named, f"{path}.NAME.")
+
+
+def settings_table() -> str:
+    """Return the table of all settings in Markdown."""
+    rows = [
+        f"| `{path}` | {_default(field)} | {_cell(field.description or '')} |"
+        for path, field in settings()
+    ]
+    return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows]) + "\n"
+
+
+def with_settings_table(text: str) -> str:
+    """Return the page with its table of settings brought up to date."""
+    return _TABLE.sub(lambda match: match[1] + settings_table() + match[2], text)
+
+
+def _section(annotation: Any) -> type[BaseModel] | None:
+    is_model = isinstance(annotation, type) and issubclass(annotation, BaseModel)
+    return annotation if is_model else None
+
+
+def _named_section(annotation: Any) -> type[BaseModel] | None:
+    """Return the model in dict[str, Model], also where None is allowed beside it."""
+    for candidate in (annotation, *typing.get_args(annotation)):
+        if typing.get_origin(candidate) is dict:
+            return _section(typing.get_args(candidate)[1])
+    return None
+
+
+def _default(field: FieldInfo) -> str:
+    value = field.get_default(call_default_factory=True)
+    if value is PydanticUndefined:
+        return "(required)"
+    if value is None:
+        return "(left out)"
+    is_bytes = "in bytes" in (field.description or "")
+    if is_bytes or "request bytes" in (field.description or ""):
+        return next(f"`{value // size}{unit}`" for unit, size in _UNITS_BYTES if value % size == 0)
+    if "in seconds" in (field.description or ""):
+        return f"`{value:g}s`"
+    return f"`{value}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    page = DOCS / "configuration.md"
+    page.write_text(with_settings_table(page.read_text("utf-8")), encoding="utf-8")
