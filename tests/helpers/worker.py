@@ -18,7 +18,7 @@ from tracejury_collector.jury.recorder import Recorder
 from tracejury_collector.store.append import Appended, Appender
 from tracejury_collector.store.database import Database
 from tracejury_collector.worker import Worker
-from tracejury_evaluators.registry import default_registry
+from tracejury_evaluators.registry import Registry, default_registry
 
 SECOND_NS = 1_000_000_000
 JUDGED = {"default": {"evaluators": ["non-empty-output", "no-loops"]}}
@@ -45,6 +45,7 @@ class Bench:
 
     path: Path
     config: Config
+    registry: Registry = field(default_factory=default_registry)
     clock: Clock = field(default_factory=Clock)
     db: Database = field(init=False)
     appender: Appender = field(init=False)
@@ -55,7 +56,7 @@ class Bench:
         """Open the database and build the parts."""
         self.db = Database.open(str(self.path), self.config.database)
         self.appender = Appender(self.db, now_ns=self.clock)
-        self.jury = JuryPool(self.db, self.config, default_registry(), now_ns=self.clock)
+        self.jury = JuryPool(self.db, self.config, self.registry, now_ns=self.clock)
         self.worker = Worker(self.db, self.config, self.jury, now_ns=self.clock)
 
     def restart(self) -> None:
@@ -99,10 +100,12 @@ class Bench:
 
 
 @contextmanager
-def bench(path: Path, settings: Mapping[str, Any] | None = None) -> Iterator[Bench]:
+def bench(
+    path: Path, settings: Mapping[str, Any] | None = None, registry: Registry | None = None
+) -> Iterator[Bench]:
     """Give a bench with this configuration."""
     config = parse_config({"rules": JUDGED, **(settings or {})})
-    built = Bench(path=path / "t.duckdb", config=config)
+    built = Bench(path=path / "t.duckdb", config=config, registry=registry or default_registry())
     built.open()
     try:
         yield built
@@ -131,7 +134,7 @@ def child(trace: int = 1, number: int = 2, **fields: Any) -> dict[str, Any]:
         "kind": "tool",
         "name": "execute_tool search",
         "attributes": '{"gen_ai.operation.name":"execute_tool","gen_ai.tool.name":"search",'
-        '"gen_ai.tool.call.arguments":"{\\"q\\": %d}"}' % number,
+        '"gen_ai.tool.call.arguments":"{\\"q\\": ' + str(number) + '}"}',
     }
     return span_row(**{**base, **fields})
 

@@ -143,6 +143,10 @@ class JuryPool:
         except (asyncio.IncompleteReadError, OSError, ValueError, LookupError) as error:
             if not isinstance(error, asyncio.IncompleteReadError):
                 log.warning("jury process %d: %r", juror.pid, error)
+        except asyncio.CancelledError:
+            self._jurors.discard(juror)
+            juror.close()
+            raise
         finally:
             self._lost(juror)
 

@@ -1,0 +1,108 @@
+"""Real jury processes around a pool on a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.helpers.worker import Bench
+from tracejury_collector.store.server import StoreServer
+
+PATIENCE_S = 60.0
+
+
+@dataclass
+class Room:
+    """Jury processes that are started anew when they end, like the supervisor does."""
+
+    store: Bench
+    socket: Path
+    ended: int = 0
+    _processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    _closed: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def pids(self) -> list[int]:
+        """The process ids at this moment."""
+        return [process.pid for process in self._processes]
+
+    def spawn(self) -> subprocess.Popen[bytes]:
+        """Start a jury process."""
+        argv = [sys.executable, "-m", "tests.helpers.hostile"]
+        settings = [self.store.config.model_dump_json(), str(self.socket)]
+        return subprocess.Popen(
+            [*argv, *settings], stdin=subprocess.DEVNULL, start_new_session=True
+        )
+
+    def keep(self, count: int) -> None:
+        """Keep this many processes alive until the room is closed."""
+        self._processes = [self.spawn() for _ in range(count)]
+        while not self._closed.wait(0.02):
+            for n, process in enumerate(self._processes):
+                if process.poll() is not None:
+                    self.ended += 1
+                    self._processes[n] = self.spawn()
+
+    def close(self) -> None:
+        """End the processes."""
+        self._closed.set()
+        for process in self._processes:
+            process.terminate()
+        for process in self._processes:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(5)
+            process.kill()
+            process.wait()
+
+    def until_judged(self) -> None:
+        """Wait until no job is left."""
+        wait_until(lambda: self.store.rows("SELECT count(*) FROM base.jobs") == [(0,)])
+
+
+@contextmanager
+def room(store: Bench, directory: Path, processes: int = 1) -> Iterator[Room]:
+    """Give a running jury for what the store has selected."""
+    opened = Room(store=store, socket=directory / "store.sock")
+    stop, serving = threading.Event(), threading.Event()
+    pool = threading.Thread(target=lambda: asyncio.run(_serve(opened, serving, stop)))
+    keeper = threading.Thread(target=opened.keep, args=[processes])
+    pool.start()
+    assert serving.wait(10)
+    keeper.start()
+    try:
+        yield opened
+    finally:
+        opened._closed.set()
+        keeper.join()
+        opened.close()
+        stop.set()
+        pool.join()
+
+
+async def _serve(opened: Room, serving: threading.Event, stop: threading.Event) -> None:
+    jury = opened.store.jury
+    server = StoreServer(str(opened.socket), {"jury": jury.handle})
+    stopping = asyncio.Event()
+    running = asyncio.create_task(jury.run(stopping))
+    await server.start()
+    serving.set()
+    await asyncio.to_thread(stop.wait)
+    await server.stop()
+    stopping.set()
+    await running
+
+
+def wait_until(condition: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
+    """Wait until the condition holds; fails if it never does."""
+    deadline_s = time.monotonic() + patience_s
+    while not condition():
+        assert time.monotonic() < deadline_s, "it never happened"
+        time.sleep(0.02)
