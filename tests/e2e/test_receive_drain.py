@@ -11,9 +11,8 @@ import grpc
 import httpx
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceServiceStub
 
-from tests.helpers.otlp import encoded, make_span, request_of
+from tests.helpers.otlp import encoded, export_traces, make_span, request_of
 from tests.helpers.receiver import RunningReceiver, running_receiver
 
 PROTOBUF = {"content-type": "application/x-protobuf"}
@@ -40,10 +39,7 @@ def test_draining_answers_what_is_in_flight_on_both_ports(tmp_path: Path) -> Non
         receiver.call(receiver.store.hold.clear)
         answers: list[httpx.Response] = []
         posting = [post(receiver, n, answers) for n in range(1, 51)]
-        calls = [
-            TraceServiceStub(channel).Export.future(request_of(make_span(n)))
-            for n in range(51, 101)
-        ]
+        calls = [export_traces(channel).future(request_of(make_span(n))) for n in range(51, 101)]
         receiver.wait_for(lambda: len(receiver.store.requests) == 100)
         receiver.drain()
         receiver.call(receiver.store.hold.set)
@@ -72,7 +68,7 @@ def test_a_draining_receiver_refuses_new_work_with_a_delay(tmp_path: Path) -> No
         assert response.status_code == 503
         assert response.headers["retry-after"] == "1"
         with pytest.raises(grpc.RpcError) as caught:
-            TraceServiceStub(channel).Export(request_of(make_span()))
+            export_traces(channel)(request_of(make_span()))
         assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
         keys = {item.key for item in caught.value.trailing_metadata()}
         assert {"grpc-status-details-bin", "google.rpc.retryinfo-bin"} <= keys
@@ -137,9 +133,8 @@ def test_answers_may_come_out_of_order(tmp_path: Path) -> None:
 def test_what_was_rejected_and_shed_is_reported_when_draining(tmp_path: Path) -> None:
     with running_receiver(tmp_path) as receiver:
         url = f"{receiver.http_url}/v1/metrics"
-        point = {
-            "resourceMetrics": [{"scopeMetrics": [{"metrics": [{"sum": {"dataPoints": [{}]}}]}]}]
-        }
+        metric: dict[str, Any] = {"sum": {"dataPoints": [{}]}}
+        point = {"resourceMetrics": [{"scopeMetrics": [{"metrics": [metric]}]}]}
         assert httpx.post(url, json=point, timeout=10).status_code == 200
         receiver.drain()
         receiver.thread.join(10)

@@ -11,13 +11,19 @@ import pytest
 from google.rpc.error_details_pb2 import BadRequest, RetryInfo
 from google.rpc.status_pb2 import Status
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
-from opentelemetry.proto.collector.logs.v1.logs_service_pb2_grpc import LogsServiceStub
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2_grpc import MetricsServiceStub
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceServiceStub
 
-from tests.helpers.otlp import logs_request_of, make_log, make_span, raw_request, request_of
+from tests.helpers.otlp import (
+    export_logs,
+    export_metrics,
+    export_traces,
+    logs_request_of,
+    make_log,
+    make_span,
+    raw_request,
+    request_of,
+)
 from tests.helpers.receiver import RunningReceiver, running_receiver
 
 EXPORT_TRACES = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
@@ -56,14 +62,14 @@ def refusal(call: Any, *args: Any, **kwargs: Any) -> tuple[grpc.RpcError, dict[s
 def test_success_leaves_partial_success_unset(
     receiver: RunningReceiver, channel: grpc.Channel, compression: grpc.Compression
 ) -> None:
-    response = TraceServiceStub(channel).Export(request_of(make_span()), compression=compression)
+    response = export_traces(channel)(request_of(make_span()), compression=compression)
     assert response == ExportTraceServiceResponse()
     assert not response.HasField("partial_success")
     assert receiver.store.rows()[0]["name"] == "span 1"
 
 
 def test_logs_are_taken(receiver: RunningReceiver, channel: grpc.Channel) -> None:
-    response = LogsServiceStub(channel).Export(logs_request_of(make_log()))
+    response = export_logs(channel)(logs_request_of(make_log()))
     assert response == ExportLogsServiceResponse()
     assert receiver.store.rows("logs")[0]["event_name"] == "e"
 
@@ -84,7 +90,7 @@ def test_metrics_are_answered_ok_and_all_rejected(channel: grpc.Channel) -> None
     request = ExportMetricsServiceRequest()
     metric = request.resource_metrics.add().scope_metrics.add().metrics.add()
     metric.histogram.data_points.add()
-    response = MetricsServiceStub(channel).Export(request)
+    response = export_metrics(channel)(request)
     assert response.partial_success.rejected_data_points == 1
     assert "not kept" in response.partial_success.error_message
 
@@ -105,7 +111,7 @@ def test_too_many_spans_are_resource_exhausted_and_not_to_be_retried(
         grpc.insecure_channel(receiver.grpc_address) as channel,
     ):
         spans = [make_span(n) for n in range(1, 4)]
-        error, trailers = refusal(TraceServiceStub(channel).Export, request_of(*spans))
+        error, trailers = refusal(export_traces(channel), request_of(*spans))
     assert error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
     assert not Status.FromString(trailers["grpc-status-details-bin"]).details
     assert "google.rpc.retryinfo-bin" not in trailers
@@ -127,7 +133,7 @@ def test_a_message_over_the_default_limit_of_grpc_is_taken(
 ) -> None:
     span = make_span()
     span.attributes.add(key="k").value.string_value = "x" * (5 << 20)
-    TraceServiceStub(channel).Export(request_of(span))
+    export_traces(channel)(request_of(span))
     assert len(receiver.store.rows()) == 1
 
 
@@ -137,7 +143,7 @@ def test_a_store_that_cannot_commit_is_unavailable_with_both_retry_trailers(
     receiver.store.answer = lambda header: {
         "op": "failed", "id": header["id"], "error": "disk full", "retry": True
     }  # fmt: skip
-    error, trailers = refusal(TraceServiceStub(channel).Export, request_of(make_span()))
+    error, trailers = refusal(export_traces(channel), request_of(make_span()))
     assert error.code() == grpc.StatusCode.UNAVAILABLE
     retry, for_python = RetryInfo(), RetryInfo.FromString(trailers["google.rpc.retryinfo-bin"])
     assert Status.FromString(trailers["grpc-status-details-bin"]).details[0].Unpack(retry)
@@ -150,7 +156,7 @@ def test_a_batch_that_the_store_refuses_for_good_is_internal(
     receiver.store.answer = lambda header: {
         "op": "failed", "id": header["id"], "error": "secret", "retry": False
     }  # fmt: skip
-    error, _ = refusal(TraceServiceStub(channel).Export, request_of(make_span()))
+    error, _ = refusal(export_traces(channel), request_of(make_span()))
     assert error.code() == grpc.StatusCode.INTERNAL
     assert "secret" not in str(error)
 
@@ -161,7 +167,7 @@ def test_a_full_receiver_is_unavailable_after_a_short_wait(tmp_path: Path) -> No
         grpc.insecure_channel(receiver.grpc_address) as channel,
     ):
         receiver.call(receiver.store.hold.clear)
-        export = TraceServiceStub(channel).Export
+        export = export_traces(channel)
         first = export.future(request_of(make_span(1)))
         receiver.wait_for(lambda: receiver.store.requests)
         error, trailers = refusal(export, request_of(make_span(2)))
@@ -177,7 +183,7 @@ def test_a_call_that_its_sender_cancels_gives_its_bytes_back(tmp_path: Path) -> 
         grpc.insecure_channel(receiver.grpc_address) as channel,
     ):
         receiver.call(receiver.store.hold.clear)
-        export = TraceServiceStub(channel).Export
+        export = export_traces(channel)
         first = export.future(request_of(make_span(1)))
         receiver.wait_for(lambda: receiver.store.requests)
         first.cancel()

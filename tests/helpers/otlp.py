@@ -6,9 +6,13 @@ import base64
 import json
 from typing import Any
 
+import grpc
 from google.protobuf import json_format
 from google.protobuf.message import Message
+from opentelemetry.proto.collector.logs.v1 import logs_service_pb2_grpc
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2_grpc
+from opentelemetry.proto.collector.trace.v1 import trace_service_pb2_grpc
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
@@ -122,3 +126,18 @@ def varint(value: int) -> bytes:
 def raw_request(*spans: bytes) -> bytes:
     """Return a trace request around spans that are bytes already, well-formed or not."""
     return field(1, field(2, b"".join(field(2, span) for span in spans)))
+
+
+def export_traces(channel: grpc.Channel) -> Any:
+    """Return the stock stub's call that exports traces."""
+    return trace_service_pb2_grpc.TraceServiceStub(channel).Export  # type: ignore[no-untyped-call]
+
+
+def export_logs(channel: grpc.Channel) -> Any:
+    """Return the stock stub's call that exports log records."""
+    return logs_service_pb2_grpc.LogsServiceStub(channel).Export  # type: ignore[no-untyped-call]
+
+
+def export_metrics(channel: grpc.Channel) -> Any:
+    """Return the stock stub's call that exports metrics."""
+    return metrics_service_pb2_grpc.MetricsServiceStub(channel).Export  # type: ignore[no-untyped-call]

@@ -91,6 +91,7 @@ def running_receiver(folder: Path, **limits: Any) -> Iterator[RunningReceiver]:
             thread=thread,
             **found,
         )
+        receiver.wait_for(lambda: receiver.store.hellos)
         yield receiver
     finally:
         with contextlib.suppress(RuntimeError, KeyError):  # it has ended already

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue, KeyValueList
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
@@ -39,9 +39,9 @@ VALUES: st.SearchStrategy[AnyValue] = st.recursive(
         st.builds(AnyValue, bytes_value=st.binary(max_size=20)),
     ),
     lambda inner: st.one_of(
-        st.lists(inner, max_size=3).map(lambda v: AnyValue(array_value={"values": v})),
+        st.lists(inner, max_size=3).map(lambda v: AnyValue(array_value=ArrayValue(values=v))),
         st.lists(st.builds(KeyValue, key=TEXTS, value=inner), max_size=3).map(
-            lambda v: AnyValue(kvlist_value={"values": v})
+            lambda v: AnyValue(kvlist_value=KeyValueList(values=v))
         ),
     ),
     max_leaves=6,

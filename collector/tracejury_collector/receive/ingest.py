@@ -96,7 +96,7 @@ class Ingest:
         prepared = await self._prepare(request, reservation)
         if request.signal == "metrics":
             self._accounts.rejected("metrics", prepared.rejected)
-        elif prepared.rows or prepared.rejected:
+        else:
             await self._commit(_STORE_SIGNALS[request.signal], prepared)
         return replies.success(
             request.signal, request.encoding, prepared.rejected, prepared.message
@@ -127,13 +127,14 @@ class Ingest:
     async def _commit(self, signal: StoreSignal, prepared: _Prepared) -> None:
         rows, rejected = prepared.rows, prepared.rejected
         try:
-            if prepared.payload is None:
-                await self._store.account(signal, rejected=rejected)
-            else:
+            if prepared.payload is not None:
                 await self._store.append(signal, prepared.payload, rows=rows, rejected=rejected)
-        except Unavailable:
+            elif rejected:
+                async with asyncio.timeout(self.limits.commit):
+                    await self._store.account(signal, rejected=rejected)
+        except (Unavailable, TimeoutError):
             self._accounts.shed_items(signal, rows + rejected)
-            raise
+            raise Unavailable("the store did not commit in time; try again soon") from None
 
     def close(self) -> None:
         """Stop the decoders."""

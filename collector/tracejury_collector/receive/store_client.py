@@ -74,7 +74,7 @@ class StoreClient:
         Raises: Unavailable when the store did not commit in time.
         """
         header = {"op": "append", "signal": signal, "rejected": rejected, "rows": rows}
-        answer = await self._request(header, memoryview(payload))
+        answer = await self._request(header, memoryview(payload), self._commit_s)
         return Appended(stored=answer["stored"], duplicate=answer["duplicate"])
 
     async def account(
@@ -82,26 +82,28 @@ class StoreClient:
     ) -> None:
         """Report what never became a batch; returns once the store has counted it.
 
-        Raises: Unavailable when the store did not answer in time.
-        """
-        await self._request(
-            {
-                "op": "account",
-                "signal": signal,
-                "rejected": rejected,
-                "shed": shed,
-                "shed_requests": shed_requests,
-            },
-            memoryview(b""),
-        )
+        It waits for as long as the store is away: to give up and report again counts twice.
 
-    async def _request(self, header: dict[str, Any], payload: memoryview) -> dict[str, Any]:
+        Raises: Unavailable when the client is closed, or the store cannot take it now.
+        """
+        header = {
+            "op": "account",
+            "signal": signal,
+            "rejected": rejected,
+            "shed": shed,
+            "shed_requests": shed_requests,
+        }
+        await self._request(header, memoryview(b""), None)
+
+    async def _request(
+        self, header: dict[str, Any], payload: memoryview, wait_s: float | None
+    ) -> dict[str, Any]:
         number = next(self._ids)
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         pending = _Pending(header={**header, "id": number}, payload=payload, answer=answer)
         self._pending[number] = pending
         try:
-            async with asyncio.timeout(self._commit_s):
+            async with asyncio.timeout(wait_s):
                 self._send(pending)
                 reply = await answer
         except TimeoutError:
