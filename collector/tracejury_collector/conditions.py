@@ -17,6 +17,7 @@ from tracejury_collector.store.rows import COLUMNS
 from tracejury_collector.store.sqlguard import check_expression
 
 _HIDDEN = ("superseded", "root_ended")
+_ALWAYS = "true"
 _LIMIT_S = 2.0
 _SETTINGS = (
     "SET temp_directory = ''",
@@ -59,7 +60,7 @@ class Conditions:
         with registered(self._connection, traces=visible):
             return {
                 name: dict.fromkeys(ids, _HOLDS)
-                if expression == "true"
+                if expression == _ALWAYS
                 else self._evaluate(expression, ids)
                 for name, expression in self._expressions.items()
             }
@@ -89,6 +90,8 @@ class Conditions:
 
     def _checked(self, rule: Rule) -> str:
         """Return the condition, known to be an allowed expression of type BOOLEAN."""
+        if rule.where.strip().lower() == _ALWAYS:
+            return _ALWAYS
         where = f"rules.{rule.name}.where"
         try:
             expression = check_expression(rule.where, "traces")
@@ -106,7 +109,7 @@ class Conditions:
                 f"{where}: {rule.where!r} is {type_}, not true or false; "
                 "write a comparison, like has_error or latency_ms > 5000"
             )
-        return "true" if expression.strip().lower() == "true" else expression
+        return expression
 
 
 def _failed(error: duckdb.Error) -> ConditionResult:

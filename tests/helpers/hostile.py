@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 from tracejury.evaluator import evaluator
 from tracejury.trace import Trace
@@ -69,7 +68,7 @@ def kills_itself(trace: Trace) -> bool:
 def exits_later(trace: Trace) -> bool:
     """Ends the process when it is no longer running."""
     if _is_poison(trace):
-        threading.Thread(target=lambda: (time.sleep(0.02), os._exit(4))).start()
+        threading.Timer(0.02, os._exit, [4]).start()
     return True
 
 
