@@ -101,7 +101,7 @@ def hogs_memory(trace: Trace) -> bool:
     """Allocates without end."""
     blocks = []
     while _is_poison(trace):
-        blocks.append(b"x" * (16 << 20))
+        blocks.append(bytes(64 << 20))
     return True
 
 
@@ -109,7 +109,7 @@ def hogs_memory(trace: Trace) -> bool:
 def leaks_memory(trace: Trace) -> bool:
     """Keeps what it allocates."""
     while _is_poison(trace):
-        _kept.append(b"x" * (16 << 20))
+        _kept.append(bytes(64 << 20))
     return True
 
 
