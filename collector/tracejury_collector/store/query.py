@@ -1,0 +1,142 @@
+"""Running a user's SELECT, bounded in time, rows and bytes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import orjson
+import pyarrow as pa
+
+from tracejury_collector.errors import SqlRefused
+from tracejury_collector.store.database import Database
+from tracejury_collector.store.sqlguard import check_select
+from tracejury_collector.store.values import json_values
+
+LIMIT_S = 10.0
+MAX_BYTES = 64 << 20
+_BATCH_ROWS = 8192
+Params = Sequence[Any] | Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class QueryResult:
+    """The first rows of an answer."""
+
+    columns: list[tuple[str, str]]
+    table: pa.Table
+    truncated: bool
+    elapsed_ms: float
+
+    def rows(self) -> list[list[Any]]:
+        """Return the rows as JSON can hold them; see `values.json_values`."""
+        columns = [json_values(column) for column in self.table.columns]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def to_csv(self) -> str:
+        """Return the rows as CSV with a header; lists and objects are JSON text."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\r\n")
+        writer.writerow([name for name, _ in self.columns])
+        writer.writerows([_cell(value) for value in row] for row in self.rows())
+        return out.getvalue()
+
+    def to_arrow(self) -> bytes:
+        """Return the rows as an Arrow IPC stream."""
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self.table.schema) as writer:
+            writer.write_table(self.table)
+        return sink.getvalue().to_pybytes()
+
+
+def run_select(
+    db: Database,
+    sql: str,
+    params: Params = (),
+    limit: int = 1000,
+    *,
+    limit_s: float = LIMIT_S,
+    max_bytes: int = MAX_BYTES,
+) -> QueryResult:
+    """Return the first `limit` rows of a SELECT over the stable views.
+
+    Raises: SqlRefused when it is not allowed, does not run, or runs longer than `limit_s`.
+    """
+    checked = check_select(sql)
+    started = time.monotonic()
+    with db.read() as cursor, _interrupted_after(cursor, limit_s) as late:
+        try:
+            cursor.execute("BEGIN TRANSACTION READ ONLY")
+            cursor.execute(checked.sql, params or None)
+            columns = [(str(c[0]), str(c[1])) for c in cursor.description or ()]
+            table, truncated = _fetch(cursor, limit, max_bytes)
+        except (duckdb.Error, pa.ArrowException, OSError) as error:
+            if late.is_set():
+                raise SqlRefused(
+                    f"it ran longer than {limit_s:g} s; read less: filter by time, or aggregate"
+                ) from error
+            if isinstance(error, duckdb.FatalException):
+                raise
+            raise SqlRefused(str(error).split("\n\nLINE ")[0]) from error
+    return QueryResult(
+        columns=columns,
+        table=table,
+        truncated=truncated,
+        elapsed_ms=(time.monotonic() - started) * 1e3,
+    )
+
+
+def _fetch(cursor: duckdb.DuckDBPyConnection, limit: int, max_bytes: int) -> tuple[pa.Table, bool]:
+    """Return at most `limit` rows and about `max_bytes`, and whether there are more."""
+    reader = cursor.to_arrow_reader(min(limit + 1, _BATCH_ROWS))
+    batches: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in reader:
+        batches.append(batch)
+        rows += batch.num_rows
+        size += batch.nbytes
+        if rows > limit or size > max_bytes:
+            break
+    table = pa.Table.from_batches(batches, schema=reader.schema)
+    kept = _within(batches, max_bytes) if size > max_bytes else rows
+    return table.slice(0, min(limit, kept)), rows > limit or kept < rows
+
+
+def _within(batches: list[pa.RecordBatch], max_bytes: int) -> int:
+    """Return how many of the rows fit, taking the last batch's rows as equally large."""
+    last = batches[-1]
+    before = sum(batch.nbytes for batch in batches[:-1])
+    share = max(0.0, (max_bytes - before) / max(last.nbytes, 1))
+    return sum(batch.num_rows for batch in batches[:-1]) + int(last.num_rows * share)
+
+
+@contextmanager
+def _interrupted_after(
+    cursor: duckdb.DuckDBPyConnection, limit_s: float
+) -> Iterator[threading.Event]:
+    """Interrupt what the cursor runs after `limit_s`; the event says that this happened."""
+    late = threading.Event()
+
+    def interrupt() -> None:
+        late.set()
+        cursor.interrupt()
+
+    timer = threading.Timer(limit_s, interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield late
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+def _cell(value: Any) -> Any:
+    return orjson.dumps(value).decode() if isinstance(value, list | dict) else value
