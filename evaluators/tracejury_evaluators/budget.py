@@ -14,7 +14,9 @@ from tracejury.trace import Trace, Usage
 
 def budget_value(used: float, budget: float) -> float:
     """1.0 within the budget, falling to 0.0 at twice the budget."""
-    return 1.0 if used <= budget else max(0.0, 2.0 - used / budget)
+    if used >= 2 * budget:
+        return 0.0
+    return 1.0 if used <= budget else 2.0 - used / budget
 
 
 class LatencyCriteria(Criteria):

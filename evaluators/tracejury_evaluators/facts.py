@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tracejury.result import Skip
-from tracejury.trace import ToolCall, Trace
+from tracejury.trace import LLMCall, ToolCall, Trace
 
 RUN_KINDS = ("agent", "llm")
 
@@ -25,6 +25,8 @@ def unseen_tool_calls(trace: Trace) -> Skip | None:
         return Skip(f"the trace is no run of an agent or a model (its kind is {trace.kind!r})")
     if trace.flags.not_captured:
         return Skip("message content was not captured, so tool calls cannot be seen")
+    if any(_unrecorded(call) for call in trace.llm_calls):
+        return Skip("a model's output was not recorded, so tool calls cannot be seen")
     return None
 
 
@@ -40,7 +42,15 @@ def missing_output(trace: Trace) -> Skip | None:
         return Skip("the output was redacted")
     if trace.kind == "llm" and trace.tool_calls:
         return Skip("the model asked for a tool and gave no text")
+    if trace.llm_calls and _unrecorded(trace.llm_calls[-1]):
+        tokens = trace.llm_calls[-1].usage.output_tokens
+        return Skip(f"the model's output of {tokens} tokens was not recorded")
     return None
+
+
+def _unrecorded(call: LLMCall) -> bool:
+    """Whether a model produced something of which nothing was recorded."""
+    return not call.output and call.error is None and (call.usage.output_tokens or 0) > 0
 
 
 def altered_output(trace: Trace) -> str:

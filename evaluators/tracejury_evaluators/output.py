@@ -21,8 +21,8 @@ class NonEmptyOutput(Evaluator):
     """Passes if the agent gave an answer that is not blank.
 
     Skipped where an answer may exist and not be seen: content that was not captured or was
-    redacted, a model call that asked for a tool instead of answering, and traces that are no
-    run of an agent or a model, such as the setup of an index.
+    redacted, or output tokens of which nothing was recorded; and where none is due: a bare
+    model call that asked for a tool, and traces that are no run of an agent or a model.
     """
 
     type: ClassVar[str] = "non-empty-output"

@@ -109,13 +109,20 @@ def possibly_same(a: Step, b: Step) -> bool:
 
 
 def comparable(arguments: Any) -> bytes | None:
-    """The arguments as bytes that are equal where the data is equal."""
+    """The arguments as bytes that are equal where the data is; None where they are unknown."""
     if arguments is None:
         return None
     try:
         return orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS)
-    except TypeError:  # whole numbers over 64 bits, lone surrogates
+    except TypeError:  # whole numbers over 64 bits, lone surrogates, deep nesting
+        return _comparable_slowly(arguments)
+
+
+def _comparable_slowly(arguments: Any) -> bytes | None:
+    try:
         return json.dumps(arguments, sort_keys=True, default=str).encode("ascii")
+    except (RecursionError, TypeError):
+        return None
 
 
 def _looped(calls: Sequence[ToolCall], found: Sequence[Loop]) -> Score:

@@ -31,10 +31,19 @@ MS = 1_000_000
 NO_ARGUMENTS: Mapping[str, Any] = MappingProxyType({})
 
 
+def make_message(role: Role = "user", text: str = "", **fields: Any) -> Message:
+    """A message of one text part."""
+    return Message(role=role, parts=(Part(type="text", text=text),) if text else (), **fields)
+
+
+QUESTION = make_message("user", "What is the weather in Paris?")
+ANSWER = make_message("assistant", "It is 18 degrees in Paris.")
+
+
 def make_trace(
     *,
-    input: str = "What is the weather in Paris?",
-    output: str = "It is 18 degrees in Paris.",
+    input: str = QUESTION.text,
+    output: str = ANSWER.text,
     tool_calls: Iterable[ToolCall | str] = (),
     llm_calls: Iterable[LLMCall] = (),
     latency_ms: float = 1_000.0,
@@ -98,8 +107,8 @@ def make_tool_call(
 
 def make_llm_call(
     *,
-    input: Sequence[Message] = (),
-    output: Sequence[Message] = (),
+    input: Sequence[Message] = (QUESTION,),
+    output: Sequence[Message] = (ANSWER,),
     tools: Iterable[str | ToolDefinition] = (),
     input_tokens: int | None = 100,
     output_tokens: int | None = 20,
@@ -122,11 +131,6 @@ def make_llm_call(
         "latency_ms": 100.0,
     }
     return LLMCall(**defaults | fields)
-
-
-def make_message(role: Role = "user", text: str = "", **fields: Any) -> Message:
-    """A message of one text part."""
-    return Message(role=role, parts=(Part(type="text", text=text),) if text else (), **fields)
 
 
 def make_usage(input_tokens: int | None, output_tokens: int | None) -> Usage:
