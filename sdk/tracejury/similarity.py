@@ -38,12 +38,13 @@ def overlap(a: Sequence[Hashable], b: Sequence[Hashable]) -> float:
 
 
 def dice(a: Sequence[Hashable], b: Sequence[Hashable]) -> float:
-    """Twice the common items divided by all items, repeats counted: the F1 of the multisets.
+    """Twice the items in both, divided by the items of each: the F1 of the two sets.
 
     Source: Sørensen-Dice coefficient.
     """
-    size = len(a) + len(b)
-    return 2 * (Counter(a) & Counter(b)).total() / size if size else 1.0
+    left, right = set(a), set(b)
+    size = len(left) + len(right)
+    return 2 * len(left & right) / size if size else 1.0
 
 
 def levenshtein(a: Sequence[Hashable], b: Sequence[Hashable]) -> float:
