@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from tracejury_collector.errors import SqlRefused
 from tracejury_collector.store.database import Database
-from tracejury_collector.store.sqlguard import check_select
+from tracejury_collector.store.sqlguard import check_select, reason
 from tracejury_collector.store.values import json_values
 
 LIMIT_S = 10.0
@@ -71,7 +71,7 @@ def run_select(
     """
     checked = check_select(sql)
     started = time.monotonic()
-    with db.read() as cursor, _interrupted_after(cursor, limit_s) as late:
+    with db.read() as cursor, interrupted_after(cursor, limit_s) as late:
         try:
             cursor.execute("BEGIN TRANSACTION READ ONLY")
             cursor.execute(checked.sql, params or None)
@@ -84,7 +84,7 @@ def run_select(
                 ) from error
             if isinstance(error, duckdb.FatalException):
                 raise
-            raise SqlRefused(str(error).split("\n\nLINE ")[0]) from error
+            raise SqlRefused(reason(error)) from error
     return QueryResult(
         columns=columns,
         table=table,
@@ -118,7 +118,7 @@ def _within(batches: list[pa.RecordBatch], max_bytes: int) -> int:
 
 
 @contextmanager
-def _interrupted_after(
+def interrupted_after(
     cursor: duckdb.DuckDBPyConnection, limit_s: float
 ) -> Iterator[threading.Event]:
     """Interrupt what the cursor runs after `limit_s`; the event says that this happened."""

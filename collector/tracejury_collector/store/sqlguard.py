@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -14,7 +16,7 @@ import duckdb
 from tracejury_collector.errors import SqlRefused
 from tracejury_collector.store.migrate import migrations
 from tracejury_collector.store.sqlallowed import VIEWS
-from tracejury_collector.store.sqlwalk import Walk
+from tracejury_collector.store.sqlwalk import NO_LOCATION, Walk
 
 MAX_SQL_BYTES = 64 << 10
 _EXPLAIN = re.compile(r"\s*explain\s+(?=select\b|with\b|from\b|values\b)", re.IGNORECASE)
@@ -38,7 +40,8 @@ def check_select(sql: str) -> CheckedSelect:
     """
     explain = _EXPLAIN.match(sql)
     select = sql[explain.end() :] if explain else sql
-    Walk().statement(_parse(select))
+    with _not_too_deep():
+        Walk().statement(_parse(select))
     return CheckedSelect(sql=sql, explain=explain is not None)
 
 
@@ -51,24 +54,40 @@ def check_expression(sql: str, table: str) -> str:
         raise ValueError(f"{table!r} is no view")
     prefix = f"SELECT trace_id FROM {table} WHERE ("
     whole = f"{prefix}{sql}\n)"
-    node = _parse(whole, shift=len(prefix))["node"]
-    plain = _parse(f"{prefix}true)")["node"]
-    where = node.pop("where_clause", None)
-    plain.pop("where_clause")
-    alone = _parse(f"{_SELECT}{sql}\n", shift=len(_SELECT))["node"].get("select_list")
-    condition = _shifted(where, len(prefix))
-    if node != plain or [condition] != _shifted(alone, len(_SELECT)):
-        raise SqlRefused("it is not one expression; write a condition like has_error")
-    Walk(subqueries=False).expression(condition)
+    with _not_too_deep():
+        Walk(subqueries=False).expression(_condition(sql, whole, prefix))
     _bind(whole)
     return f"{sql.strip()}\n" if "--" in sql else sql.strip()
+
+
+def _condition(sql: str, whole: str, prefix: str) -> dict[str, Any]:
+    """Return the tree of the condition: the same inside the statement `whole` and on its own."""
+    node = _parse(whole, shift=len(prefix))["node"]
+    plain = _parse(f"{prefix}true)")["node"]
+    condition = _shifted(node.pop("where_clause", None), len(prefix))
+    plain.pop("where_clause")
+    alone = _parse(f"{_SELECT}{sql}\n", shift=len(_SELECT))["node"].get("select_list")
+    if node != plain or [condition] != _shifted(alone, len(_SELECT)):
+        raise SqlRefused("it is not one expression; write a condition like has_error")
+    found: dict[str, Any] = condition
+    return found
+
+
+@contextmanager
+def _not_too_deep() -> Iterator[None]:
+    try:
+        yield
+    except RecursionError as error:
+        raise SqlRefused("it is nested too deep; make it simpler") from error
 
 
 def _shifted(node: Any, by: int) -> Any:
     """Return the tree with the places in the text counted from `by` on."""
     if isinstance(node, dict):
         return {
-            key: value - by if key == "query_location" else _shifted(value, by)
+            key: (value - by if value < NO_LOCATION else value)
+            if key == "query_location"
+            else _shifted(value, by)
             for key, value in node.items()
         }
     return [_shifted(item, by) for item in node] if isinstance(node, list) else node
@@ -79,16 +98,18 @@ def _parse(sql: str, shift: int = 0) -> dict[str, Any]:
 
     Raises: SqlRefused when it is too long, does not parse, or is not one SELECT.
     """
-    if len(sql.encode("utf-8", "surrogatepass")) > MAX_SQL_BYTES:
+    try:
+        size = len(sql.encode())
+    except UnicodeEncodeError as error:
+        raise SqlRefused(f"it is not valid text: {error}") from error
+    if size > MAX_SQL_BYTES:
         raise SqlRefused(f"it is longer than {MAX_SQL_BYTES >> 10} KiB; make it shorter")
     try:
         with _lock:
             row = _connection().execute(_TREE, [sql]).fetchone()
-        found = json.loads(row[0]) if row else {}
-    except (duckdb.Error, UnicodeError) as error:
+    except duckdb.Error as error:
         raise SqlRefused(f"it does not parse: {error}") from error
-    except RecursionError as error:
-        raise SqlRefused("it is nested too deep; make it simpler") from error
+    found = json.loads(row[0]) if row else {}
     if found.get("error"):
         raise SqlRefused(_explain(found, shift))
     if len(found["statements"]) != 1:
@@ -114,7 +135,15 @@ def _bind(sql: str) -> None:
         with _lock:
             _connection().sql(sql)
     except duckdb.Error as error:
-        raise SqlRefused(str(error).split("\n\nLINE ")[0]) from error
+        raise SqlRefused(reason(error)) from error
+
+
+def reason(error: Exception) -> str:
+    """Return what DuckDB says of a query that does not run, with the remedy where it is known."""
+    text = str(error).split("\n\nLINE ")[0]
+    if "type TIMESTAMP WITH TIME ZONE" in text:
+        return f"{text} (times here are UTC without a zone: write now()::TIMESTAMP)"
+    return text
 
 
 @cache

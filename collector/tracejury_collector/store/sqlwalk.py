@@ -10,8 +10,8 @@ from tracejury_collector.errors import SqlRefused
 from tracejury_collector.store import sqlallowed as allowed
 from tracejury_collector.store import sqltree as tree
 
-MAX_DEPTH = 250
-_NO_LOCATION = 1 << 63
+MAX_DEPTH = 120
+NO_LOCATION = 1 << 63
 _TYPE_INFOS = {"DECIMAL_TYPE_INFO", "LIST_TYPE_INFO", "STRUCT_TYPE_INFO"}
 
 Node = Mapping[str, Any]
@@ -151,8 +151,8 @@ def _check_type(node: Any, depth: int = 0) -> None:
 
 
 def _place(node: Node) -> str:
-    location = node.get("query_location", _NO_LOCATION)
-    return f" (at character {location + 1})" if location < _NO_LOCATION else ""
+    location = node.get("query_location", NO_LOCATION)
+    return f" (at character {location + 1})" if location < NO_LOCATION else ""
 
 
 def _nearest(name: str, known: Collection[str]) -> str:
