@@ -6,7 +6,7 @@ import subprocess
 import sys
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import pytest
 from pydantic import Field, ValidationError
@@ -43,6 +43,15 @@ def empty_type() -> None:
 def type_as_a_field() -> None:
     class Field(Evaluator):
         type: str = "field"  # type: ignore[misc]
+
+        def evaluate(self, trace: Trace, _criteria: Criteria) -> bool:
+            return True
+
+
+def field_named_like_a_method() -> None:
+    class Shadow(Evaluator):
+        type: ClassVar[str] = "shadow"
+        fingerprint: str = ""  # type: ignore[assignment]
 
         def evaluate(self, trace: Trace, _criteria: Criteria) -> bool:
             return True
@@ -142,6 +151,7 @@ def function_with_unreadable_annotations() -> None:
         (no_type, "NoSecrets has no type: add `type: ClassVar[str] = 'no-secrets'`"),
         (empty_type, "type 'two words' is no name"),
         (type_as_a_field, "type is no config field; write `type: ClassVar[...] = ...`"),
+        (field_named_like_a_method, "every evaluator has a method fingerprint; rename the config"),
         (version_as_text, "version '2' is no whole number from 1"),
         (no_evaluate, "Nothing has no evaluate method: add `def evaluate(self, trace"),
         (evaluate_is_no_method, "evaluate is no method"),
@@ -195,6 +205,47 @@ def test_a_class_with_abstract_methods_is_a_base_for_others() -> None:
     outcome = run_evaluator(Length(), make_trace(output="x" * 60), {"expected": "a"})
     assert outcome == Score(0.6, "pass", "a")
     assert Length.criteria_type() is Expected
+
+
+K = TypeVar("K", bound=Criteria)
+
+
+class AnyCriteria(Evaluator[K], Generic[K]):
+    """A base that leaves its criteria to its subclasses."""
+
+    @abstractmethod
+    def wanted(self, criteria: K) -> str: ...
+
+    def evaluate(self, trace: Trace, criteria: K) -> bool:
+        return self.wanted(criteria) in trace.output_text
+
+
+class OtherWord(AnyCriteria[Other]):
+    type: ClassVar[str] = "other-word"
+
+    def wanted(self, criteria: Other) -> str:
+        return criteria.other
+
+
+def test_a_base_may_leave_its_criteria_open() -> None:
+    assert OtherWord.criteria_type() is Other
+    trace = make_trace(output="one two")
+    assert run_evaluator(OtherWord(), trace, {"other": "two"}) == Score(1.0, "pass")
+
+
+def test_each_run_has_criteria_of_its_own() -> None:
+    class Collected(Criteria):
+        seen: list[str] = Field(default_factory=list)
+
+    class Collects(Evaluator[Collected]):
+        type: ClassVar[str] = "collects"
+
+        def evaluate(self, trace: Trace, criteria: Collected) -> bool:
+            criteria.seen.append(trace.trace_id)
+            return len(criteria.seen) == 1
+
+    for _ in range(3):
+        assert run_evaluator(Collects(), make_trace()) == Score(1.0, "pass")
 
 
 def test_a_config_is_frozen_and_takes_no_unknown_fields() -> None:

@@ -11,19 +11,26 @@ from pydantic import BaseModel
 
 from tracejury.errors import DefinitionError
 
+CLASS_VARIABLES = ("type", "version", "label")
+METHODS = ("evaluate", "fingerprint", "criteria_type", "config_schema", "criteria_schema")
 TYPE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]{0,99}")
 
 
 def check_class_variables(cls: type[Any]) -> None:
-    """Check that `type` and `version` are no config fields.
+    """Check that no config field takes the name of something every evaluator has.
 
-    Raises: DefinitionError where they are annotated without ClassVar.
+    Raises: DefinitionError where one does.
     """
-    for name in ("type", "version", "label"):
-        annotation = inspect.get_annotations(cls).get(name)
-        if annotation is not None and not _is_class_variable(annotation):
+    for name, annotation in inspect.get_annotations(cls).items():
+        if _is_class_variable(annotation):
+            continue
+        if name in CLASS_VARIABLES:
             raise DefinitionError(
                 f"{place(cls)}: {name} is no config field; write `{name}: ClassVar[...] = ...`"
+            )
+        if name in METHODS:
+            raise DefinitionError(
+                f"{place(cls)}: every evaluator has a method {name}; rename the config field"
             )
 
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 
 from tracejury.errors import DefinitionError
 from tracejury.evaluator.base import Criteria, Evaluator, Returned
+from tracejury.evaluator.checks import CLASS_VARIABLES, METHODS
 from tracejury.trace import Trace
 
 P = ParamSpec("P")
@@ -150,7 +151,7 @@ def _parameters(
 
 def _field_name(parameter: str) -> str:
     """The field that holds a parameter; one that a model already uses gets a trailing "_"."""
-    if parameter in ("type", "version", "label", "evaluate", "fingerprint"):
+    if parameter in (*CLASS_VARIABLES, *METHODS):
         raise DefinitionError(f"the config parameter {parameter!r} is reserved; rename it")
     return f"{parameter}_" if hasattr(Evaluator, parameter) else parameter
 

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ValidationError
 
@@ -21,7 +20,6 @@ from tracejury.result import Failure, Outcome
 from tracejury.trace import Trace
 
 MAX_FRAMES = 30
-_NO_CRITERIA: WeakKeyDictionary[type[Criteria], Criteria] = WeakKeyDictionary()
 
 
 def run_evaluator(
@@ -51,17 +49,12 @@ def _criteria(
     criteria_type: type[Criteria] = evaluator_type.criteria_type()
     if isinstance(given, criteria_type):
         return given
-    if not given and criteria_type in _NO_CRITERIA:
-        return _NO_CRITERIA[criteria_type]
     fields = given.model_dump(exclude_unset=True) if isinstance(given, BaseModel) else given
     try:
-        parsed = criteria_type.model_validate({} if fields is None else fields)
+        return criteria_type.model_validate({} if fields is None else fields)
     except ValidationError as error:
         message = describe(error, "criteria", field_names(criteria_type))
         return Failure("CriteriaError", clip(message, MAX_REASON_CHARS))
-    if not given:
-        _NO_CRITERIA[criteria_type] = parsed
-    return parsed
 
 
 def _threshold(ev: Evaluator[Any]) -> float:
