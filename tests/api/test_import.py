@@ -100,9 +100,9 @@ def test_a_bad_span_costs_itself_and_is_reported(api: Api) -> None:
     ],
 )
 def test_what_is_no_otlp_file_is_refused_with_a_remedy(
-    api: Api, body: bytes, media_type: str, status: int, code: str
+    shared: Api, body: bytes, media_type: str, status: int, code: str
 ) -> None:
-    answer = send(api, body, media_type)
+    answer = send(shared, body, media_type)
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert answer.json()["detail"]
 
@@ -113,7 +113,7 @@ def test_a_broken_line_is_named_and_nothing_of_the_file_is_stored(api: Api) -> N
     assert api.get("/api/traces")["items"] == []
 
 
-def test_an_unknown_signal_is_refused_by_name(api: Api) -> None:
-    answer = send(api, b"", "application/x-protobuf", signal="profiles")
+def test_an_unknown_signal_is_refused_by_name(shared: Api) -> None:
+    answer = send(shared, b"", "application/x-protobuf", signal="profiles")
     assert answer.status_code == 422
     assert "signal" in answer.json()["detail"]

@@ -15,16 +15,16 @@ from tracejury_collector.api.app import create_app
 BASE = "http://127.0.0.1:4319"
 
 
-def test_health_says_what_answers_and_where_it_listens(api: Api) -> None:
+def test_health_says_what_answers_and_where_it_listens(shared: Api) -> None:
     for path in ("/healthz", "/readyz"):
-        health = api.get(path)
+        health = shared.get(path)
         assert health["status"] == "ok"
         assert health["version"] == "0.0.test"
         assert health["listen"] == {"otlp_http": "127.0.0.1:4318"}
 
 
-def test_a_service_that_is_starting_lives_and_is_not_ready(api: Api) -> None:
-    starting = dataclasses.replace(api.context, ready=lambda: False)
+def test_a_service_that_is_starting_lives_and_is_not_ready(shared: Api) -> None:
+    starting = dataclasses.replace(shared.context, ready=lambda: False)
     http = TestClient(create_app(starting), base_url=BASE)
     assert http.get("/healthz").status_code == 200
     answer = http.get("/readyz")
@@ -65,9 +65,9 @@ def test_metrics_tell_the_latency_by_route_and_not_by_path(api: Api) -> None:
     ],
 )
 def test_a_path_that_is_not_served_is_a_problem(
-    api: Api, method: str, path: str, status: int, code: str
+    shared: Api, method: str, path: str, status: int, code: str
 ) -> None:
-    answer = api.http.request(method, path)
+    answer = shared.http.request(method, path)
     assert answer.headers["content-type"] == "application/problem+json"
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert answer.json()["remedy"]
@@ -82,8 +82,8 @@ def test_a_crash_is_a_problem_without_the_traceback(api: Api) -> None:
     assert "Traceback" not in answer.text
 
 
-def test_every_route_is_described_with_its_refusals(api: Api) -> None:
-    document = api.get("/openapi.json")
+def test_every_route_is_described_with_its_refusals(shared: Api) -> None:
+    document = shared.get("/openapi.json")
     assert document["info"]["title"] == "Tracejury"
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
@@ -96,18 +96,18 @@ def test_every_route_is_described_with_its_refusals(api: Api) -> None:
                 assert "application/json" not in refusal, (method, path)
 
 
-def test_the_description_is_shown_without_asking_another_machine(api: Api) -> None:
-    page = api.http.get("/docs").text
+def test_the_description_is_shown_without_asking_another_machine(shared: Api) -> None:
+    page = shared.http.get("/docs").text
     sources = re.findall(r'(?:src|href)="([^"]+)"', page)
     assert sources
     for source in sources:
         assert source.startswith("/"), source
-        assert api.http.get(source).status_code == 200
+        assert shared.http.get(source).status_code == 200
 
 
-def test_every_route_stands_in_the_documentation(api: Api) -> None:
+def test_every_route_stands_in_the_documentation(shared: Api) -> None:
     text = (DOCS / "api.md").read_text("utf-8")
-    document = api.get("/openapi.json")
+    document = shared.get("/openapi.json")
     routes = [f"{method.upper()} {path}" for path, ms in document["paths"].items() for method in ms]
     assert len(routes) >= 9
     assert [
@@ -115,9 +115,9 @@ def test_every_route_stands_in_the_documentation(api: Api) -> None:
     ] == []
 
 
-def test_every_parameter_stands_in_the_documentation(api: Api) -> None:
+def test_every_parameter_stands_in_the_documentation(shared: Api) -> None:
     text = (DOCS / "api.md").read_text("utf-8")
-    document = api.get("/openapi.json")
+    document = shared.get("/openapi.json")
     names = {
         parameter["name"]
         for methods in document["paths"].values()

@@ -91,7 +91,7 @@ def test_pages_cover_every_result_once_while_others_arrive(judged: Api) -> None:
         ({"evalutor": "fast"}, "evalutor"),
     ],
 )
-def test_a_wrong_filter_is_named(judged: Api, params: dict[str, str], field: str) -> None:
-    answer = judged.http.get("/api/results", params=params)
+def test_a_wrong_filter_is_named(shared: Api, params: dict[str, str], field: str) -> None:
+    answer = shared.http.get("/api/results", params=params)
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["field"] == field

@@ -107,10 +107,9 @@ def test_since_and_until_bound_the_start(api: Api) -> None:
     ],
 )
 def test_wrong_parameters_are_refused_by_name_with_a_remedy(
-    api: Api, params: dict[str, str], status: int, named: str
+    shared: Api, params: dict[str, str], status: int, named: str
 ) -> None:
-    api.store(*agent_run(1))
-    answer = api.http.get("/api/traces", params=params)
+    answer = shared.http.get("/api/traces", params=params)
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
     problem = answer.json()
@@ -184,8 +183,8 @@ def test_the_id_is_found_in_upper_case_too(api: Api) -> None:
 
 @pytest.mark.parametrize("path", ["", "/explain"])
 @pytest.mark.parametrize("trace_id", ["f" * 32, "nonsense", "%00", "'; DROP TABLE x", "x" * 4000])
-def test_an_unknown_trace_is_a_problem(api: Api, trace_id: str, path: str) -> None:
-    answer = api.http.get(f"/api/traces/{trace_id}{path}")
+def test_an_unknown_trace_is_a_problem(shared: Api, trace_id: str, path: str) -> None:
+    answer = shared.http.get(f"/api/traces/{trace_id}{path}")
     assert answer.status_code == 404
     assert answer.json()["code"] == "not_found"
     assert len(answer.content) < 1000

@@ -21,17 +21,18 @@ MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_S = 1
 _SHOWN_VALUE = 100
 
-# The most specific class first.
-_ERRORS: tuple[tuple[type[Exception], int, str, str], ...] = (
-    (errors.MalformedRequest, 400, "malformed_request", "The request cannot be parsed"),
-    (errors.UnsupportedMediaType, 415, "unsupported_media_type", "Unknown media type"),
-    (errors.TooLarge, 413, "too_large", "The request is too large"),
-    (errors.NotFound, 404, "not_found", "Not found"),
-    (errors.SqlRefused, 422, "sql_refused", "The SQL was refused"),
-    (errors.RequestError, 400, "bad_request", "The request cannot be served"),
-    (errors.ConfigError, 422, "invalid_config", "The configuration cannot be used"),
-    (errors.Unavailable, 503, "unavailable", "Try again soon"),
-    (TracejuryError, 400, "bad_request", "The request cannot be served"),
+_SQL_REMEDY = "read docs/sql.md for the views and what may be asked"
+_REMEDY = "correct the request; /docs describes it"
+
+# The most specific class first: its status, code, title, and the remedy where it names none.
+_ERRORS: tuple[tuple[type[Exception], int, str, str, str], ...] = (
+    (errors.MalformedRequest, 400, "malformed_request", "The request cannot be parsed", _REMEDY),
+    (errors.UnsupportedMediaType, 415, "unsupported_media_type", "Unknown media type", _REMEDY),
+    (errors.TooLarge, 413, "too_large", "The request is too large", "send less at a time"),
+    (errors.NotFound, 404, "not_found", "Not found", "check the id"),
+    (errors.SqlRefused, 422, "sql_refused", "The SQL was refused", _SQL_REMEDY),
+    (errors.Unavailable, 503, "unavailable", "Try again soon", "send the same request again"),
+    (TracejuryError, 400, "bad_request", "The request cannot be served", _REMEDY),
 )
 
 
@@ -66,11 +67,10 @@ def problem(
 
 
 async def _on_tracejury_error(_request: Request, error: Exception) -> JSONResponse:
-    kind = next(entry for entry in _ERRORS if isinstance(error, entry[0]))
-    _, status, code, title = kind
+    _, status, code, title, usual = next(e for e in _ERRORS if isinstance(error, e[0]))
     detail, _, remedy = str(error).partition("; ")
     headers = {"retry-after": str(RETRY_AFTER_S)} if status == 503 else None
-    return problem(status, code, title, detail, remedy, headers)
+    return problem(status, code, title, detail, remedy or usual, headers)
 
 
 async def _on_validation_error(_request: Request, error: Exception) -> JSONResponse:

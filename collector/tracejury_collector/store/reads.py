@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import duckdb
+
+from tracejury_collector.errors import SqlRefused
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.loading import Arrivals, SeqRange, load_arrivals
+from tracejury_collector.store.query import interrupted_after
 from tracejury_collector.store.sqlguard import check_expression
 from tracejury_collector.store.statements import statement
 
 Row = dict[str, Any]
 RESULTS_OF_TRACE = 10_000
+WHERE_LIMIT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +63,28 @@ class Extent:
 def list_traces(db: Database, wanted: TraceFilter, where: str | None = None) -> list[Row]:
     """Return traces, newest arrival first.
 
-    Raises: SqlRefused if `where` is not an allowed expression over the view `traces`.
+    Raises: SqlRefused if `where` is not an allowed expression over the view `traces`, does not
+    run, or runs too long.
     """
     sql = statement("list_traces")
-    if where is not None:
+    if where is None:
+        return _rows(db, sql, asdict(wanted))
+    try:
         sql = sql.replace("(true)", f"({check_expression(where, 'traces')})")
-    return _rows(db, sql, asdict(wanted))
+    except SqlRefused as error:
+        raise SqlRefused(f"where: {error}") from error
+    with db.read() as cursor, interrupted_after(cursor, WHERE_LIMIT_S) as late:
+        try:
+            return _fetch(cursor.execute(sql, asdict(wanted)))
+        except duckdb.Error as error:
+            if isinstance(error, duckdb.FatalException):
+                raise
+            if late.is_set():
+                raise SqlRefused(
+                    f"where: it ran longer than {WHERE_LIMIT_S:g} s; add since, or a cheaper test"
+                ) from error
+            fault = str(error).split("\n\nLINE ")[0]
+            raise SqlRefused(f"where: {fault}; correct the condition") from error
 
 
 def list_results(db: Database, wanted: ResultFilter) -> list[Row]:
@@ -106,6 +126,9 @@ def count_open_traces(db: Database) -> int:
 
 def _rows(db: Database, sql: str, params: Row) -> list[Row]:
     with db.read() as cursor:
-        cursor.execute(sql, params)
-        names: Sequence[str] = [column[0] for column in cursor.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        return _fetch(cursor.execute(sql, params))
+
+
+def _fetch(cursor: duckdb.DuckDBPyConnection) -> list[Row]:
+    names = [str(column[0]) for column in cursor.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

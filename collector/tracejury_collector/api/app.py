@@ -1,0 +1,104 @@
+"""The API as one ASGI application."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi_offline import FastAPIOffline
+
+from tracejury_collector.api import health, imports, results, sql, traces
+from tracejury_collector.api.context import ApiContext
+from tracejury_collector.api.guard import SMALL_BODY_BYTES, BodyLimit, OriginGuard
+from tracejury_collector.api.problems import MEDIA_TYPE, install_problems
+from tracejury_collector.metrics import LatencyMiddleware, Metrics
+from tracejury_collector.store.reads import count_open_traces
+
+_DESCRIPTION = """
+Traces of agents, rebuilt from their OpenTelemetry spans, and what the jury found.
+
+Lists answer `{items, next_cursor}`. Errors are `application/problem+json` with a machine `code`
+and a `remedy`. Times are RFC 3339 in UTC.
+"""
+_TAGS = [
+    {"name": "traces", "description": "What agents did."},
+    {"name": "results", "description": "What evaluators found."},
+    {"name": "sql", "description": "Read-only questions over the stable views."},
+    {"name": "operation", "description": "Whether the service works."},
+]
+# What receives spans sends none: pointed at itself, it would never come to rest.
+_NO_TELEMETRY = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+
+
+def create_app(context: ApiContext) -> FastAPI:
+    """Return the application that serves `context`."""
+    app = FastAPIOffline(
+        title="Tracejury",
+        version=context.version,
+        description=_DESCRIPTION,
+        openapi_tags=_TAGS,
+        redoc_url=None,
+        telemetry=_NO_TELEMETRY,
+    )
+    app.state.context = context
+    app.state.metrics = _metrics(context)
+    install_problems(app)
+    for module in (traces, imports, results, sql, health):
+        app.include_router(module.router)
+    app.openapi = _described(app.openapi)  # type: ignore[method-assign]
+    # The last one added sees a request first.
+    app.add_middleware(BodyLimit, limit_bytes=_limits(context))
+    app.add_middleware(OriginGuard, listen=context.config.listen.api)
+    app.add_middleware(LatencyMiddleware, metrics=app.state.metrics)
+    return app
+
+
+def _described(describe: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
+    """Return `describe` with every refusal described as the problem document that it is."""
+    problem = {"schema": {"$ref": "#/components/schemas/Problem"}}
+
+    def described() -> dict[str, Any]:
+        document = describe()
+        for methods in document["paths"].values():
+            for operation in methods.values():
+                for status, response in operation["responses"].items():
+                    if status >= "400":
+                        response["content"] = {MEDIA_TYPE: problem}
+        for unused in ("HTTPValidationError", "ValidationError"):
+            document["components"]["schemas"].pop(unused, None)
+        return document
+
+    return described
+
+
+def _limits(context: ApiContext) -> Callable[[str], int]:
+    """Return the largest body by path."""
+
+    def limit_bytes(path: str) -> int:
+        large = path.rstrip("/") == "/api/traces/import"
+        return context.config.limits.request_bytes if large else SMALL_BODY_BYTES
+
+    return limit_bytes
+
+
+def _metrics(context: ApiContext) -> Metrics:
+    gauges: dict[str, tuple[str, Callable[[], float]]] = {
+        "tracejury_open_traces": (
+            "Traces that are not finished.",
+            lambda: count_open_traces(context.db),
+        ),
+        "tracejury_jury_queue": (
+            "Jobs that wait for the jury, among those it has taken from the database.",
+            lambda: context.jury.stats.queued,
+        ),
+        "tracejury_jury_in_flight": (
+            "Jobs that jury processes work on.",
+            lambda: context.jury.stats.in_flight,
+        ),
+        "tracejury_jury_workers": (
+            "Jury processes connected.",
+            lambda: context.jury.stats.workers,
+        ),
+    }
+    return Metrics(context.db.counters, gauges)

@@ -1,0 +1,61 @@
+"""The reference pages say what is there: every setting, every view, every column."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.docs import DOCS, settings, with_settings_table
+from tracejury_collector.config import StorageSettings
+from tracejury_collector.store.database import Database
+from tracejury_collector.store.sqlguard import check_select
+
+SQL_PAGE = (DOCS / "sql.md").read_text("utf-8")
+EXAMPLES = SQL_PAGE.split("<!-- examples -->")[1].split("<!-- /examples -->")[0]
+STATEMENTS = [part.strip() for part in EXAMPLES.replace("```sql", "").replace("```", "").split(";")]
+
+
+def test_the_table_of_settings_is_that_of_the_code() -> None:
+    page = (DOCS / "configuration.md").read_text("utf-8")
+    assert page == with_settings_table(page), "run: python -m tests.helpers.docs"
+    assert "`listen.api`" in page
+
+
+def test_every_setting_is_described() -> None:
+    assert [path for path, field in settings() if not field.description] == []
+
+
+def test_every_view_is_documented_column_by_column(tmp_path: Path) -> None:
+    actual: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    db = Database.open(str(tmp_path / "x.duckdb"), StorageSettings())
+    with db.read() as cursor:
+        for view, column, kind in cursor.execute(
+            "SELECT c.table_name, c.column_name, c.data_type FROM duckdb_columns() AS c "
+            "JOIN duckdb_views() AS v ON v.view_name = c.table_name "
+            "WHERE c.schema_name = 'main' AND v.schema_name = 'main' AND NOT v.internal "
+            "ORDER BY c.table_name, c.column_index"
+        ).fetchall():
+            actual[view].append((column, kind))
+    db.close()
+    sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", SQL_PAGE, re.DOTALL | re.MULTILINE))
+    written = {
+        view: re.findall(r"^\| `(\w+)` \| (\S+) \| \S", section, re.MULTILINE)
+        for view, section in sections.items()
+        if view != "Examples"
+    }
+    written["scores_history"] = [*written["scores"], *written["scores_history"]]
+    assert written == dict(actual)
+
+
+@pytest.mark.parametrize("statement", [s for s in STATEMENTS if s])
+def test_every_example_of_the_sql_page_is_allowed_and_runs(statement: str, tmp_path: Path) -> None:
+    db = Database.open(str(tmp_path / "x.duckdb"), StorageSettings())
+    try:
+        with db.read() as cursor:
+            cursor.execute(check_select(statement).sql)
+            assert cursor.description
+    finally:
+        db.close()
