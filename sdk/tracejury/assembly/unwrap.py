@@ -136,7 +136,7 @@ def _from_blocks(blocks: list[Any]) -> Output | None:
 
 
 def _is_text_block(block: dict[str, Any]) -> bool:
-    if block.get("type") in _TEXT_TYPES:
+    if _text(block.get("type")) in _TEXT_TYPES:
         return isinstance(block.get("text", block.get("content")), str)
     return block.keys() == {"text"} and isinstance(block["text"], str)
 
@@ -162,7 +162,7 @@ def _from_object(data: dict[str, Any]) -> Output | None:
     if "isError" in keys and "content" in keys:
         inner = data.get("structuredContent") or data["content"]
         return Output(inner, data["isError"] is True)
-    if data.get("type") in _VALUE_TYPES and keys <= {"type", "value", "providerOptions"}:
+    if _text(data.get("type")) in _VALUE_TYPES and keys <= {"type", "value", "providerOptions"}:
         return Output(data.get("value"), str(data["type"]).startswith("error"))
     if keys <= {"output", "kwargs"} and "kwargs" in keys and "output" in keys:
         return Output(data["output"])
