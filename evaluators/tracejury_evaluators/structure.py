@@ -25,6 +25,13 @@ MAX_ERRORS = 20
 MAX_MESSAGE_CHARS = 200
 
 
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON value")
+
+
+DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
 class JsonSchema(Evaluator):
     """Passes if the answer is JSON that conforms to a schema.
 
@@ -78,7 +85,7 @@ class JsonSchema(Evaluator):
             data = parse(text)
         except ValueError as error:
             return [f"the output is no JSON: {error}"]
-        if depth(data) > MAX_DEPTH:
+        if text.count("[") + text.count("{") > MAX_DEPTH and depth(data) > MAX_DEPTH:
             return [f"the output is nested deeper than {MAX_DEPTH} levels"]
         try:
             errors = list(islice(self._validator.iter_errors(data), MAX_ERRORS))
@@ -98,7 +105,7 @@ def parse(text: str) -> Any:
     if not text.strip():
         raise ValueError("it is empty")
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return DECODER.decode(text)
     except RecursionError:
         raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels") from None
 
@@ -115,10 +122,6 @@ def depth(value: Any, limit: int = MAX_DEPTH) -> int:
 
 def _children(item: list[Any] | dict[str, Any]) -> Iterable[Any]:
     return item.values() if isinstance(item, dict) else item
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON value")
 
 
 def _located(error: ValidationError | SchemaError) -> str:

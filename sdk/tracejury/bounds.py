@@ -88,6 +88,6 @@ def _text_of(value: object) -> str:
 def _clip_items(items: Sequence[str]) -> tuple[str, ...]:
     if not items:
         return ()
-    kept = tuple(clip(item, MAX_ITEM_CHARS) for item in items[:MAX_ITEMS])
+    kept = tuple([clip(item, MAX_ITEM_CHARS) for item in items[:MAX_ITEMS]])
     left = len(items) - len(kept)
     return (*kept[:-1], f"… and {left + 1} more") if left else kept

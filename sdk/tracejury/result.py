@@ -154,18 +154,20 @@ def _require_text(name: str, value: object) -> None:
 
 
 def _require_mapping(name: str, value: object) -> None:
-    if not isinstance(value, Mapping):
+    # dict first: a Score is made for every judgement, and asking an abstract class is slow
+    if not isinstance(value, dict) and not isinstance(value, Mapping):
         raise TypeError(f"{name} is a mapping, not {_shown(value)}")
 
 
 def _texts(name: str, values: object) -> tuple[str, ...]:
-    if values == ():
-        return ()
-    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+    if not isinstance(values, (list, tuple)) and (
+        isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable)
+    ):
         raise TypeError(f"{name} is a list of texts, not {_shown(values)}")
     texts = tuple(values)
     for text in texts:
-        _require_text(f"each of {name}", text)
+        if not isinstance(text, str):
+            raise TypeError(f"each of {name} is a text, not {_shown(text)}")
     return texts
 
 
