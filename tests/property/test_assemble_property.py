@@ -133,7 +133,7 @@ logs = st.builds(
     body=values,
     attributes=attributes,
 )
-heavy = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+heavy = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @heavy

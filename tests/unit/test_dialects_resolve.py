@@ -10,18 +10,14 @@ import pytest
 from tracejury.dialects import Fields, resolve
 
 
-def fields(
-    name: str = "span",
-    scope: str = "",
-    events: list[tuple[str, dict[str, Any]]] | None = None,
-    **attributes: Any,
-) -> Fields:
+def fields(name: str = "span", scope: str = "", /, **attributes: Any) -> Fields:
+    events: list[tuple[str, dict[str, Any]]] = attributes.pop("events", [])
     return resolve(
         scope_name=scope,
         resource={},
         name=name,
         attributes={key.replace("__", "."): value for key, value in attributes.items()},
-        events=events or [],
+        events=events,
     )
 
 
@@ -99,7 +95,7 @@ def test_a_handoff_is_no_tool_although_it_is_recorded_as_one() -> None:
     ],
 )
 def test_the_dialect_is_recognized(scope: str, key: str, dialect: str) -> None:
-    assert fields(scope=scope, **{key: "x"}).dialect == dialect
+    assert fields("span", scope, **{key: "x"}).dialect == dialect
 
 
 def test_the_current_convention_wins_and_older_names_fill_in() -> None:
