@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import http.client
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import grpc
-import httpx
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
@@ -18,13 +19,24 @@ from tests.helpers.receiver import RunningReceiver, running_receiver
 PROTOBUF = {"content-type": "application/x-protobuf"}
 
 
-def post(receiver: RunningReceiver, number: int, answers: list[httpx.Response]) -> threading.Thread:
-    """Post one span in a thread; its response goes into `answers`."""
+@dataclass
+class Answer:
+    """What came back for a request."""
+
+    status_code: int
+    retry_after: str | None
+
+
+def post(receiver: RunningReceiver, number: int, answers: list[Answer]) -> threading.Thread:
+    """Post one span in a thread; its answer goes into `answers`."""
 
     def send() -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", receiver.http_port, timeout=30)
         body = encoded(request_of(make_span(number)), "protobuf")
-        url = f"{receiver.http_url}/v1/traces"
-        answers.append(httpx.post(url, content=body, headers=PROTOBUF, timeout=30))
+        connection.request("POST", "/v1/traces", body, PROTOBUF)
+        with connection.getresponse() as response:
+            answers.append(Answer(response.status, response.headers["retry-after"]))
+        connection.close()
 
     thread = threading.Thread(target=send)
     thread.start()
@@ -33,11 +45,11 @@ def post(receiver: RunningReceiver, number: int, answers: list[httpx.Response]) 
 
 def test_draining_answers_what_is_in_flight_on_both_ports(tmp_path: Path) -> None:
     with (
-        running_receiver(tmp_path) as receiver,
+        running_receiver(tmp_path, commit="60s") as receiver,
         grpc.insecure_channel(receiver.grpc_address) as channel,
     ):
         receiver.call(receiver.store.hold.clear)
-        answers: list[httpx.Response] = []
+        answers: list[Answer] = []
         posting = [post(receiver, n, answers) for n in range(1, 51)]
         calls = [export_traces(channel).future(request_of(make_span(n))) for n in range(51, 101)]
         receiver.wait_for(lambda: len(receiver.store.requests) == 100)
@@ -55,18 +67,16 @@ def test_a_draining_receiver_refuses_new_work_with_a_delay(tmp_path: Path) -> No
     with (
         running_receiver(tmp_path) as receiver,
         grpc.insecure_channel(receiver.grpc_address) as channel,
-        httpx.Client(base_url=receiver.http_url, timeout=20) as client,
     ):
-        body = encoded(request_of(make_span()), "protobuf")
         receiver.call(receiver.store.hold.clear)
-        answers: list[httpx.Response] = []
+        answers: list[Answer] = []
         first = post(receiver, 1, answers)
         receiver.wait_for(lambda: receiver.store.requests)
         receiver.drain()
         time.sleep(0.1)
-        response = client.post("/v1/traces", content=body, headers=PROTOBUF)
-        assert response.status_code == 503
-        assert response.headers["retry-after"] == "1"
+        refused: list[Answer] = []
+        post(receiver, 2, refused).join(10)
+        assert refused == [Answer(503, "1")]
         with pytest.raises(grpc.RpcError) as caught:
             export_traces(channel)(request_of(make_span()))
         assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
@@ -80,7 +90,7 @@ def test_a_draining_receiver_refuses_new_work_with_a_delay(tmp_path: Path) -> No
 def test_a_batch_outlives_a_restart_of_the_store(tmp_path: Path) -> None:
     with running_receiver(tmp_path) as receiver:
         receiver.call(receiver.store.hold.clear)
-        answers: list[httpx.Response] = []
+        answers: list[Answer] = []
         posting = post(receiver, 1, answers)
         receiver.wait_for(lambda: receiver.store.requests)
         receiver.call(receiver.store.stop)
@@ -97,7 +107,7 @@ def test_requests_wait_for_a_store_that_is_not_there_yet_and_give_up_in_time(
 ) -> None:
     with running_receiver(tmp_path, commit="500ms") as receiver:
         receiver.call(receiver.store.stop)
-        answers: list[httpx.Response] = []
+        answers: list[Answer] = []
         post(receiver, 1, answers).join(10)
         assert answers[0].status_code == 503
         receiver.call(receiver.store.start)
@@ -119,7 +129,7 @@ def test_answers_may_come_out_of_order(tmp_path: Path) -> None:
             return {"op": "appended", "id": header["id"], "stored": 1, "duplicate": 0}
 
         receiver.store.answer = first_waits
-        answers: list[httpx.Response] = []
+        answers: list[Answer] = []
         first = post(receiver, 1, answers)
         receiver.wait_for(lambda: late)
         post(receiver, 2, answers).join(10)
@@ -130,22 +140,29 @@ def test_answers_may_come_out_of_order(tmp_path: Path) -> None:
         assert [answer.status_code for answer in answers] == [200, 200]
 
 
-def test_what_was_rejected_and_shed_is_reported_when_draining(tmp_path: Path) -> None:
+def test_what_was_shed_is_reported_when_draining(tmp_path: Path) -> None:
     with running_receiver(tmp_path) as receiver:
-        url = f"{receiver.http_url}/v1/metrics"
-        metric: dict[str, Any] = {"sum": {"dataPoints": [{}]}}
-        point = {"resourceMetrics": [{"scopeMetrics": [{"metrics": [metric]}]}]}
-        assert httpx.post(url, json=point, timeout=10).status_code == 200
+        receiver.store.answer = fail_appends
+        answers: list[Answer] = []
+        post(receiver, 1, answers).join(10)
+        assert answers[0].status_code == 503
         receiver.drain()
         receiver.thread.join(10)
-        assert receiver.store.accounts["metrics"]["rejected"] == 1
+        assert receiver.store.accounts["spans"] == {"rejected": 0, "shed": 1, "shed_requests": 1}
+
+
+def fail_appends(header: dict[str, Any]) -> dict[str, Any]:
+    """Answer like a store whose disk is full."""
+    if header["op"] == "account":
+        return {"op": "accounted", "id": header["id"]}
+    return {"op": "failed", "id": header["id"], "error": "disk full", "retry": True}
 
 
 def test_nonsense_from_the_store_only_costs_the_connection(tmp_path: Path) -> None:
     with running_receiver(tmp_path) as receiver:
         receiver.wait_for(lambda: receiver.store.hellos)
         receiver.call(receiver.store.send_raw, b"\xff" * 64)
-        answers: list[httpx.Response] = []
+        answers: list[Answer] = []
         post(receiver, 1, answers).join(10)
         assert answers[0].status_code == 200
         assert len(receiver.store.hellos) == 2

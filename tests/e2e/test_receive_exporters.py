@@ -33,7 +33,13 @@ from opentelemetry.trace import SpanKind, Status, StatusCode
 from tests.helpers.node import installed_project
 from tests.helpers.receiver import RunningReceiver, running_receiver
 
-ATTRIBUTES: dict[str, Any] = {"text": "héllo", "count": 42, "ratio": 0.5, "yes": True, "list": ("a", "b")}
+ATTRIBUTES: dict[str, Any] = {
+    "text": "héllo",
+    "count": 42,
+    "ratio": 0.5,
+    "yes": True,
+    "list": ("a", "b"),
+}
 
 MakeExporter = Callable[[RunningReceiver], SpanExporter]
 PYTHON: list[Any] = [

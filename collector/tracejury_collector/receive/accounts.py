@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 
+from tracejury.errors import TracejuryError
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.receive.otlp import Signal
-from tracejury_collector.receive.store_client import StoreClient
+from tracejury_collector.receive.store_client import StoreClient, StoreSignal
+
+_log = logging.getLogger(__name__)
 
 _EVERY_S = 1.0
-_COUNTED_AS: dict[Signal, str] = {"traces": "spans", "logs": "logs", "metrics": "metrics"}
+_COUNTED_AS: dict[Signal, StoreSignal] = {"traces": "spans", "logs": "logs"}
 
 
 class Accounts:
@@ -18,19 +22,15 @@ class Accounts:
 
     def __init__(self, store: StoreClient) -> None:
         self._store = store
-        self._rejected: Counter[str] = Counter()
-        self._shed: Counter[str] = Counter()
-        self._shed_requests: Counter[str] = Counter()
-
-    def rejected(self, signal: str, count: int) -> None:
-        """Count items that can never be taken."""
-        self._rejected[signal] += count
+        self._shed: Counter[StoreSignal] = Counter()
+        self._shed_requests: Counter[StoreSignal] = Counter()
 
     def shed(self, signal: Signal) -> None:
-        """Count a request that was asked to come again."""
-        self._shed_requests[_COUNTED_AS[signal]] += 1
+        """Count a request that was asked to come again; metrics, of which none is kept, are not."""
+        if signal in _COUNTED_AS:
+            self._shed_requests[_COUNTED_AS[signal]] += 1
 
-    def shed_items(self, signal: str, count: int) -> None:
+    def shed_items(self, signal: StoreSignal, count: int) -> None:
         """Count the items of a request that was decoded and then asked to come again."""
         self._shed[signal] += count
 
@@ -39,20 +39,14 @@ class Accounts:
 
         Raises: Unavailable
         """
-        for signal in sorted({*self._rejected, *self._shed, *self._shed_requests}):
-            counts = [
-                counter.pop(signal, 0)
-                for counter in (self._rejected, self._shed, self._shed_requests)
-            ]
-            if not any(counts):
+        for signal in _COUNTED_AS.values():
+            shed = self._shed.pop(signal, 0)
+            requests = self._shed_requests.pop(signal, 0)
+            if not shed and not requests:
                 continue
-            rejected, shed, requests = counts
             try:
-                await self._store.account(
-                    signal, rejected=rejected, shed=shed, shed_requests=requests
-                )
+                await self._store.account(signal, shed=shed, shed_requests=requests)
             except Unavailable:
-                self._rejected[signal] += rejected
                 self._shed[signal] += shed
                 self._shed_requests[signal] += requests
                 raise
@@ -65,3 +59,5 @@ class Accounts:
                 await self.report()
             except Unavailable:
                 continue
+            except TracejuryError:
+                _log.exception("the store does not take the counts of what was shed")

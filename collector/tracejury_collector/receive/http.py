@@ -31,7 +31,10 @@ from tracejury_collector.receive.otlp import Encoding, Signal
 _log = logging.getLogger(__name__)
 
 BODY_TIMEOUT_S = 10.0
-"""How long a body may take to arrive; stock exporters give up on a request after as long."""
+"""How long a body may take to arrive; stock exporters give up on a request after as long.
+
+A slower one is answered 503 and not 408, on which every stock exporter drops the batch.
+"""
 
 _STEP_BYTES = 1 << 20
 _CONTENT_TYPES: dict[str, Encoding] = {

@@ -94,9 +94,7 @@ class Ingest:
         Raises: MalformedRequest, TooLarge, Unavailable
         """
         prepared = await self._prepare(request, reservation)
-        if request.signal == "metrics":
-            self._accounts.rejected("metrics", prepared.rejected)
-        else:
+        if request.signal in _STORE_SIGNALS:
             await self._commit(_STORE_SIGNALS[request.signal], prepared)
         return replies.success(
             request.signal, request.encoding, prepared.rejected, prepared.message
@@ -132,9 +130,9 @@ class Ingest:
             elif rejected:
                 async with asyncio.timeout(self.limits.commit):
                     await self._store.account(signal, rejected=rejected)
-        except (Unavailable, TimeoutError):
+        except (Unavailable, TimeoutError) as error:
             self._accounts.shed_items(signal, rows + rejected)
-            raise Unavailable("the store did not commit in time; try again soon") from None
+            raise Unavailable(str(error) or "the store did not answer in time") from error
 
     def close(self) -> None:
         """Stop the decoders."""

@@ -112,8 +112,7 @@ def _parse(
 
 
 def _attributes(pairs: Any, limits: Limits) -> tuple[dict[str, Plain], int]:
-    kept, excess = _cut(pairs, limits.attributes_per_span)
-    return proto_attributes(kept, limits.nesting_depth), excess
+    return proto_attributes(pairs, limits.nesting_depth, limits.attributes_per_span)
 
 
 def _cut(items: Any, limit: int) -> tuple[Any, int]:

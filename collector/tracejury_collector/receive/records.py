@@ -9,6 +9,9 @@ import orjson
 
 from tracejury_collector.receive.values import Plain, Rejected
 
+_ZERO_TRACE_ID = bytes(16)
+_ZERO_SPAN_ID = bytes(8)
+
 
 class Resource:
     """What the spans of one resource have in common, made ready once."""
@@ -113,7 +116,7 @@ def span_id_text(raw: bytes) -> str:
 
     Raises: Rejected
     """
-    if len(raw) != 8 or not any(raw):
+    if len(raw) != 8 or raw == _ZERO_SPAN_ID:
         raise Rejected("the span id is not 8 bytes, or is all zeros")
     return raw.hex()
 
@@ -123,7 +126,7 @@ def trace_id_text(raw: bytes) -> str:
 
     Raises: Rejected
     """
-    if len(raw) != 16 or not any(raw):
+    if len(raw) != 16 or raw == _ZERO_TRACE_ID:
         raise Rejected("the trace id is not 16 bytes, or is all zeros")
     return raw.hex()
 
@@ -135,7 +138,7 @@ def parent_id_text(raw: bytes) -> str:
     """
     if len(raw) not in (0, 8):
         raise Rejected("the parent span id, or the span id of a log record, is not 8 bytes")
-    return raw.hex() if any(raw) else ""
+    return "" if raw == _ZERO_SPAN_ID else raw.hex()
 
 
 def link_json(

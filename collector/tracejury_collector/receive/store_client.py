@@ -78,7 +78,7 @@ class StoreClient:
         return Appended(stored=answer["stored"], duplicate=answer["duplicate"])
 
     async def account(
-        self, signal: str, *, rejected: int = 0, shed: int = 0, shed_requests: int = 0
+        self, signal: StoreSignal, *, rejected: int = 0, shed: int = 0, shed_requests: int = 0
     ) -> None:
         """Report what never became a batch; returns once the store has counted it.
 

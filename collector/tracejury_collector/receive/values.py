@@ -10,7 +10,7 @@ import base64
 import binascii
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
@@ -51,16 +51,19 @@ def proto_value(value: AnyValue, depth: int) -> Plain:
     return None
 
 
-def proto_attributes(pairs: Iterable[KeyValue], depth: int) -> dict[str, Plain]:
-    """Return attributes by key; of equal keys the last one counts.
+def proto_attributes(
+    pairs: Sequence[KeyValue], depth: int, limit: int
+) -> tuple[dict[str, Plain], int]:
+    """Return attributes by key, of equal keys the last, and how many were cut beyond `limit`.
 
     Raises: Rejected
     """
     attributes: dict[str, Plain] = {}
-    for pair in pairs:
+    cut = len(pairs) - limit
+    for pair in pairs if cut <= 0 else pairs[:limit]:
         value = pair.value
         attributes[pair.key] = value.string_value or proto_value(value, depth)
-    return attributes
+    return attributes, max(0, cut)
 
 
 def plain_float(value: float) -> float | str:
