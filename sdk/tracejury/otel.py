@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ DEFAULT_ENDPOINT = "http://127.0.0.1:4318"
 _TRACES_PATH = "/v1/traces"
 _ENDPOINT_VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 
+log = logging.getLogger("tracejury")
 _lock = threading.Lock()
 _exporting: WeakKeyDictionary[TracerProvider, set[str]] = WeakKeyDictionary()
 
@@ -56,6 +58,8 @@ def instrument(
         if not isinstance(provider, TracerProvider):
             provider = TracerProvider(resource=_resource(service_name, project))
             trace.set_tracer_provider(provider)
+        elif not _is_named(provider, service_name, project):
+            log.warning("a tracer provider exists; its service name and project stand as they are")
         targets = _exporting.setdefault(provider, set())
         if (url or "environment") not in targets:
             exporter = OTLPSpanExporter(endpoint=url, headers=dict(headers) if headers else None)
@@ -78,8 +82,17 @@ def _traces_url(endpoint: str | None) -> str | None:
     return base if base.endswith(_TRACES_PATH) else base + _TRACES_PATH
 
 
+def _named(service_name: str | None, project: str | None) -> dict[str, str]:
+    given = {"service.name": service_name, "tracejury.project": project}
+    return {key: value for key, value in given.items() if value}
+
+
 def _resource(service_name: str | None, project: str | None) -> Resource:
     from opentelemetry.sdk.resources import Resource
 
-    given = {"service.name": service_name, "tracejury.project": project}
-    return Resource.create({key: value for key, value in given.items() if value})
+    return Resource.create(_named(service_name, project))
+
+
+def _is_named(provider: TracerProvider, service_name: str | None, project: str | None) -> bool:
+    attributes = provider.resource.attributes
+    return _named(service_name, project).items() <= dict(attributes).items()

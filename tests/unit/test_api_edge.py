@@ -39,9 +39,11 @@ def test_an_rfc_3339_time_keeps_its_nanoseconds(text: str, ns: int) -> None:
     assert parse_time(text, "since", NOW_NS) == ns
 
 
-@pytest.mark.parametrize("text", ["", "yesterday", "1y", "2026-13-01T00:00:00Z", "9999-01-01", "٣h"])
+@pytest.mark.parametrize(
+    "text", ["", "yesterday", "1y", "2026-13-01T00:00:00Z", "9999-01-01", "٣h"]
+)
 def test_what_is_no_time_is_refused_with_the_field_and_an_example(text: str) -> None:
-    with pytest.raises(MalformedRequest, match="since: .* write it like"):
+    with pytest.raises(MalformedRequest, match=r"since: .* write it like"):
         parse_time(text, "since", NOW_NS)
 
 
@@ -57,7 +59,8 @@ def test_a_cursor_gives_back_its_position(number: int, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "cursor", ["", "x", "äöü", "%%%%", encode_cursor("text"), encode_cursor(1, 2), encode_cursor(-1)]
+    "cursor",
+    ["", "x", "äöü", "%%%%", encode_cursor("text"), encode_cursor(1, 2), encode_cursor(-1)],
 )
 def test_a_cursor_that_no_page_gave_is_refused(cursor: str) -> None:
     with pytest.raises(MalformedRequest, match="next_cursor"):

@@ -43,7 +43,7 @@ def _tool_call(call: ToolCall) -> str:
 def _verdict(result: Result) -> list[str | Text]:
     verdict = result.verdict or result.outcome
     style = VERDICT_STYLES.get(verdict, "")
-    return [f"  {result.evaluator}", Text(verdict, style=style), one_line(result.reason, 200)]
+    return [result.evaluator, Text(verdict, style=style), one_line(result.reason, 200)]
 
 
 def show_next(api_url: str, trace: TraceDetail, *, keep: bool) -> None:
