@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from tracejury.assemble import assemble
+from tracejury.codec import dump_trace
 from tracejury.trace import Trace
-from tracejury_collector.completion import Completion
+from tracejury_collector.completion import CompletedBy, Completion
 from tracejury_collector.store.loading import Arrivals, SeqRange
 from tracejury_collector.store.revisions import Closing, Earlier, OpenTrace
-from tracejury_collector.store.rows import Revision
+from tracejury_collector.store.rows import Revision, RevisionRows
 
 log = logging.getLogger(__name__)
+
+MAX_DUMPED_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +44,12 @@ class FinishedTrace:
 
     def closing(self, arrivals: Arrivals) -> Closing:
         """Return how to close it; those that end by age or marker do not wait for more."""
-        forced = self.completion.completed_by in ("marker", "max_age")
-        return Closing(opened=self.opened, arrivals=arrivals, forced=forced)
+        return Closing(
+            opened=self.opened,
+            forced=self.completion.completed_by in ("marker", "max_age"),
+            duplicate_spans=arrivals.duplicate_spans,
+            duplicate_logs=arrivals.duplicate_logs,
+        )
 
     def revision(self, arrivals: Arrivals, now_ns: int) -> Revision | None:
         """Return the revision; None if only duplicates arrived since the one before."""
@@ -60,6 +68,54 @@ class FinishedTrace:
             completed_by=self.completion.completed_by,
             completed_at_ns=now_ns,
         )
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    """Finished traces on their way to the commit: rows and JSON, no traces.
+
+    `dumps` holds the JSON of those that `is_wanted` by trace id, as far as there is room.
+    """
+
+    now_ns: int
+    is_wanted: Callable[[str], bool]
+    closing: list[Closing] = field(default_factory=list)
+    rows: RevisionRows = field(default_factory=RevisionRows)
+    revisions: list[Earlier] = field(default_factory=list)
+    completed_by: dict[str, CompletedBy] = field(default_factory=dict)
+    dumps: dict[str, bytes] = field(default_factory=dict)
+    dumped_bytes: int = 0
+
+    @property
+    def again(self) -> frozenset[str]:
+        """The traces that had a revision before."""
+        return frozenset(r.trace_id for r in self.revisions if r.revision > 1)
+
+    def add(self, finished: Iterable[FinishedTrace], arrivals: dict[str, Arrivals]) -> None:
+        """Add these traces; takes their arrivals out of the dict, to give memory back early."""
+        for trace in finished:
+            of_trace = arrivals.pop(trace.trace_id, None) or Arrivals()
+            self.closing.append(trace.closing(of_trace))
+            revision = trace.revision(of_trace, self.now_ns)
+            if revision is None:
+                continue
+            self.rows.add(revision)
+            self.revisions.append(Earlier.of(revision))
+            self.completed_by[trace.trace_id] = revision.completed_by
+            if self.dumped_bytes < MAX_DUMPED_BYTES and self.is_wanted(trace.trace_id):
+                self.dumps[trace.trace_id] = data = dump_trace(revision.trace)
+                self.dumped_bytes += len(data)
+
+
+def chunks(finished: Sequence[FinishedTrace], spans: int) -> Iterator[Sequence[FinishedTrace]]:
+    """Return the traces in groups of about this many spans, at least one trace each."""
+    first = held = 0
+    for n, trace in enumerate(finished):
+        held += trace.opened.activity.span_count
+        if held > spans and n > first:
+            yield finished[first:n]
+            first, held = n, trace.opened.activity.span_count
+    yield finished[first:]
 
 
 def _assembled(trace_id: str, arrivals: Arrivals, revision: int) -> Trace:

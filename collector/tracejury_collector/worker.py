@@ -6,24 +6,25 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import duckdb
+import pyarrow as pa
 
-from tracejury.trace import Trace
 from tracejury_collector.completion import Completion, CompletionPolicy, Reception, decide
 from tracejury_collector.conditions import Conditions
 from tracejury_collector.config import Config
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.explain import explain
-from tracejury_collector.finishing import FinishedTrace
+from tracejury_collector.finishing import Draft, FinishedTrace, chunks
 from tracejury_collector.jury.roster import Seat
+from tracejury_collector.jury.traces import TraceKey
 from tracejury_collector.rules import choose, compile_rules
-from tracejury_collector.store.columns import arrow_table
+from tracejury_collector.sampling import is_sampled
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.ledger import Ledger, last_decided_ns
-from tracejury_collector.store.loading import Arrivals, load_arrivals
+from tracejury_collector.store.loading import load_arrivals
 from tracejury_collector.store.revisions import (
     Due,
     Earlier,
@@ -32,12 +33,14 @@ from tracejury_collector.store.revisions import (
     due_traces,
     newly_reopened,
 )
-from tracejury_collector.store.rows import COLUMNS, Revision, trace_row
 
 log = logging.getLogger(__name__)
 
 BATCH_TRACES = 500
 BATCH_SPANS = 20_000
+CHUNK_SPANS = 1_500
+"""Spans whose objects are in memory at a time, unless one trace has more."""
+
 _NEVER_NS = 0
 _RETRY_S = 1.0
 
@@ -50,8 +53,8 @@ class Jury(Protocol):
         """The configured evaluators by name."""
         ...
 
-    def offer(self, trace: Trace) -> None:
-        """Take a trace that will be judged."""
+    def offer(self, key: TraceKey, data: bytes) -> None:
+        """Take the JSON of a trace that will be judged."""
 
     def poke(self) -> None:
         """Hear that there are new jobs."""
@@ -112,11 +115,12 @@ class Worker:
             finished = self._due(cursor, now_ns)
             if not finished:
                 return 0
-            ranges = [found for trace in finished for found in trace.ranges()]
-            arrivals = load_arrivals(cursor, ranges)
+            draft = Draft(now_ns=now_ns, is_wanted=self._may_be_judged)
+            for chunk in chunks(finished, CHUNK_SPANS):
+                ranges = [found for trace in chunk for found in trace.ranges()]
+                draft.add(chunk, load_arrivals(cursor, ranges))
         self._decided_ns = max(now_ns, self._decided_ns + 1)
-        batch = self._batch(finished, arrivals, now_ns)
-        self._write(batch, now_ns)
+        self._write(draft)
         return len(finished)
 
     def explain(self, trace_id: str) -> dict[str, Any]:
@@ -162,52 +166,43 @@ class Worker:
             batch=BATCH_TRACES,
         )
 
-    def _batch(
-        self, finished: Sequence[FinishedTrace], arrivals: Mapping[str, Arrivals], now_ns: int
-    ) -> FinishedBatch:
-        closing, revisions = [], []
-        for trace in finished:
-            of_trace = arrivals.get(trace.trace_id) or Arrivals()
-            closing.append(trace.closing(of_trace))
-            revision = trace.revision(of_trace, now_ns)
-            if revision:
-                revisions.append(revision)
-        return FinishedBatch(
-            closing=closing, revisions=revisions, ledger=self._decisions(revisions)
-        )
+    def _may_be_judged(self, trace_id: str) -> bool:
+        return any(is_sampled(trace_id, rule.name, rule.rate) for rule in self.rules)
 
-    def _decisions(self, revisions: Sequence[Revision]) -> Ledger:
+    def _decide(self, draft: Draft, traces: pa.Table) -> Ledger:
         """Return one decision per rule and revision."""
         ledger = Ledger()
-        if not revisions or not self.rules:
+        if not draft.revisions or not self.rules:
             return ledger
-        rows = arrow_table(COLUMNS["traces"], [trace_row(revision) for revision in revisions])
-        conditions = self._conditions.evaluate(rows)
-        for revision in revisions:
-            trace = revision.trace
+        conditions = self._conditions.evaluate(traces)
+        for revision in draft.revisions:
             for rule in self.rules:
-                condition = conditions[rule.name][trace.trace_id]
-                decision = choose(rule, condition, trace.trace_id, trace.revision)
+                condition = conditions[rule.name][revision.trace_id]
+                decision = choose(rule, condition, revision.trace_id, revision.revision)
                 ledger.add(decision, revision.first_seq, revision.last_seq, self._decided_ns)
         return ledger
 
-    def _write(self, batch: FinishedBatch, now_ns: int) -> None:
+    def _write(self, draft: Draft) -> None:
         """Write the batch in one transaction, then tell the jury."""
-        write = FinishedWrite(batch, now_ns, self._db.tally)
+        tables = draft.rows.tables()
+        ledger = self._decide(draft, tables["traces"])
+        batch = FinishedBatch(
+            closing=draft.closing, tables={**tables, **ledger.tables()}, again=draft.again
+        )
+        write = FinishedWrite(batch, draft.now_ns, self._db.tally)
         closed, carried_over = self._db.write(write).result()
         for trace_id in closed - carried_over:
             self._reopened.pop(trace_id, None)
-        judged = batch.ledger.selected
-        for revision in batch.revisions:
-            trace_id = revision.trace.trace_id
+        for revision in draft.revisions:
+            trace_id = revision.trace_id
             if trace_id not in closed:
                 continue
-            self.finished[revision.completed_by] += 1
+            self.finished[draft.completed_by[trace_id]] += 1
             if trace_id in carried_over:
-                self._reopened[trace_id] = Earlier.of(revision)
-            if trace_id in judged:
-                self._jury.offer(revision.trace)
-        if judged:
+                self._reopened[trace_id] = revision
+            if trace_id in ledger.selected and trace_id in draft.dumps:
+                self._jury.offer((trace_id, revision.revision), draft.dumps[trace_id])
+        if ledger.selected:
             self._jury.poke()
 
 

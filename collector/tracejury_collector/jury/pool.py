@@ -14,7 +14,6 @@ from typing import Any
 import duckdb
 
 from tracejury.result import Failure, Outcome, outcome_from_json
-from tracejury.trace import Trace
 from tracejury_collector.config import Config
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.ipc import BrokenFrame, read_frame
@@ -24,7 +23,7 @@ from tracejury_collector.jury.juror import Entry, Juror
 from tracejury_collector.jury.protocol import read_outcomes
 from tracejury_collector.jury.recorder import Recorder
 from tracejury_collector.jury.roster import Builder, build_roster
-from tracejury_collector.jury.traces import TraceSource
+from tracejury_collector.jury.traces import TraceKey, TraceSource
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.ledger import AttemptsWrite
 
@@ -79,9 +78,9 @@ class JuryPool:
         self._outcomes: Counter[str] = Counter()
         self._killed = 0
 
-    def offer(self, trace: Trace) -> None:
-        """Take a trace whose jobs will be in the database soon, to save assembling it again."""
-        self._traces.offer(trace)
+    def offer(self, key: TraceKey, data: bytes) -> None:
+        """Take the JSON of a trace that has jobs, to save assembling it again."""
+        self._traces.offer(key, data)
 
     def poke(self) -> None:
         """Say, from any thread, that there are new jobs in the database."""

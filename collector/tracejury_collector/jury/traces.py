@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tracejury.assemble import assemble
 from tracejury.codec import dump_trace
-from tracejury.trace import Trace
 from tracejury_collector.jury.jobs import Job
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.ledger import PendingJob
@@ -29,10 +28,6 @@ class TraceSource:
         self._size_bytes = 0
         self._kept: OrderedDict[TraceKey, bytes] = OrderedDict()
         self._lock = threading.Lock()
-
-    def offer(self, trace: Trace) -> None:
-        """Keep a trace that will soon be asked for, if there is room; the oldest make way."""
-        self._keep((trace.trace_id, trace.revision), dump_trace(trace))
 
     def fetch(self, jobs: Sequence[Job], limit_bytes: int) -> tuple[int, dict[TraceKey, bytes]]:
         """Return (n, the traces of the first n jobs): as many as fit, at least one.
@@ -57,7 +52,8 @@ class TraceSource:
         missing = {key: job for key, job in wanted.items() if key not in found}
         return found | self._assemble(missing) if missing else found
 
-    def _keep(self, key: TraceKey, data: bytes) -> None:
+    def offer(self, key: TraceKey, data: bytes) -> None:
+        """Keep the JSON of a trace that will soon be asked for; the oldest make way."""
         with self._lock:
             self._size_bytes += len(data) - len(self._kept.pop(key, b""))
             self._kept[key] = data

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tracejury_collector.completion import Activity
 from tracejury_collector.store.columns import BIGINT, BOOLEAN, TEXT, TIME, arrow_table
-from tracejury_collector.store.ledger import Ledger
-from tracejury_collector.store.loading import Arrivals
 from tracejury_collector.store.registered import registered
-from tracejury_collector.store.rows import Revision, revision_tables
+from tracejury_collector.store.rows import Revision
 from tracejury_collector.store.statements import statement
 
 _INSERT = {
-    "new_traces": "insert_traces",
-    "new_tool_calls": "insert_tool_calls",
-    "new_llm_calls": "insert_llm_calls",
-    "new_messages": "insert_messages",
-    "new_documents": "insert_documents",
-    "new_decisions": "insert_decisions",
-    "new_jobs": "insert_jobs",
+    "traces": "insert_traces",
+    "tool_calls": "insert_tool_calls",
+    "llm_calls": "insert_llm_calls",
+    "messages": "insert_messages",
+    "documents": "insert_documents",
+    "decisions": "insert_decisions",
+    "jobs": "insert_jobs",
 }
 _SUPERSEDE = (
     "supersede_traces",
@@ -82,20 +81,27 @@ class Due:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closing:
-    """An open trace to be closed; `forced` if also when more has arrived since it was loaded."""
+    """An open trace to be closed; `forced` if also when more has arrived since it was loaded.
+
+    Exact duplicates among its arrivals are dropped.
+    """
 
     opened: OpenTrace
-    arrivals: Arrivals
     forced: bool
+    duplicate_spans: Sequence[int] = ()
+    duplicate_logs: Sequence[int] = ()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedBatch:
-    """What one commit writes: every trace in it is closed, those with news have a revision."""
+    """What one commit writes: every trace in it is closed, those with news have a revision.
 
-    closing: list[Closing] = field(default_factory=list)
-    revisions: list[Revision] = field(default_factory=list)
-    ledger: Ledger = field(default_factory=Ledger)
+    `tables` are the new rows by table, `again` the traces that had a revision before.
+    """
+
+    closing: Sequence[Closing]
+    tables: Mapping[str, pa.Table]
+    again: frozenset[str]
 
 
 def due_traces(
@@ -161,10 +167,6 @@ class FinishedWrite:
         self._now_ns = now_ns
         self._tally = tally
         self._closing = _closing_table(batch.closing)
-        self._new = {f"new_{k}": v for k, v in revision_tables(batch.revisions).items()}
-        self._new |= {f"new_{k}": v for k, v in batch.ledger.tables().items()}
-        again = [(r.trace.trace_id,) for r in batch.revisions if r.trace.revision > 1]
-        self._again = arrow_table({"trace_id": TEXT}, again)
 
     def __call__(self, connection: duckdb.DuckDBPyConnection) -> tuple[set[str], set[str]]:
         """Return the trace ids that were closed, and those of them that stay open with the rest.
@@ -173,51 +175,58 @@ class FinishedWrite:
         """
         carried_over: set[str] = set()
         with registered(connection, closing=self._closing):
-            kept = connection.execute(statement("kept_traces")).to_arrow_table()
-            with registered(connection, kept=kept):
-                self._supersede(connection, kept)
-                self._insert(connection)
-                self._drop_duplicates(connection)
+            rows = connection.execute(statement("kept_traces")).fetchall()
+            kept = {row[0] for row in rows}
+            self._supersede(connection, kept)
+            self._insert(connection, kept)
+            self._drop_duplicates(connection, kept)
             if any(c.forced for c in self._batch.closing):
                 bounds = {"now_ns": self._now_ns}
                 rows = connection.execute(statement("carry_over_traces"), bounds).fetchall()
                 carried_over = {row[0] for row in rows}
             connection.execute(statement("close_traces"))
-        return _ids(kept), carried_over
+        return kept, carried_over
 
-    def _supersede(self, connection: duckdb.DuckDBPyConnection, kept: pa.Table) -> None:
-        again = _ids(self._again) & _ids(kept)
-        if not again:
+    def _supersede(self, connection: duckdb.DuckDBPyConnection, kept: set[str]) -> None:
+        rows = [(trace_id,) for trace_id in self._batch.again & kept]
+        if not rows:
             return
-        rows = [(trace_id,) for trace_id in again]
         with registered(connection, superseding=arrow_table({"trace_id": TEXT}, rows)):
             for name in _SUPERSEDE:
                 connection.execute(statement(name))
 
-    def _insert(self, connection: duckdb.DuckDBPyConnection) -> None:
-        for name, table in self._new.items():
-            if table.num_rows:
-                with registered(connection, **{name: table}):
+    def _insert(self, connection: duckdb.DuckDBPyConnection, kept: set[str]) -> None:
+        left = len(kept) < len(self._batch.closing)
+        for name, table in self._batch.tables.items():
+            rows = _only(table, kept) if left else table
+            if rows.num_rows:
+                with registered(connection, **{f"new_{name}": rows}):
                     connection.execute(statement(_INSERT[name]))
 
-    def _drop_duplicates(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def _drop_duplicates(self, connection: duckdb.DuckDBPyConnection, kept: set[str]) -> None:
         for signal, name in _DROP_DUPLICATES.items():
-            rows = sorted(_duplicates(self._batch.closing, signal))
-            if not rows:
+            seqs = sorted(_duplicates(self._batch.closing, signal, kept))
+            if not seqs:
                 continue
-            table = arrow_table({"seq": BIGINT, "trace_id": TEXT}, rows)
-            bounds = {"first_seq": rows[0][0], "last_seq": rows[-1][0]}
+            table = arrow_table({"seq": BIGINT}, [(seq,) for seq in seqs])
+            bounds = {"first_seq": seqs[0], "last_seq": seqs[-1]}
             with registered(connection, **{f"duplicate_{signal}": table}):
                 dropped = connection.execute(statement(name), bounds).fetchone()
             count = dropped[0] if dropped else 0
             self._tally(signal, stored=-count, duplicate=count)
 
 
-def _duplicates(closing: Iterable[Closing], signal: str) -> Iterator[tuple[int, str]]:
+def _only(table: pa.Table, kept: set[str]) -> pa.Table:
+    """Return the rows about these traces."""
+    column = "trace_id" if "trace_id" in table.column_names else "target_id"
+    return table.filter(pc.is_in(table.column(column), pa.array(sorted(kept), pa.string())))
+
+
+def _duplicates(closing: Iterable[Closing], signal: str, kept: set[str]) -> Iterator[int]:
     for item in closing:
-        arrivals = item.arrivals
-        for seq in arrivals.duplicate_spans if signal == "spans" else arrivals.duplicate_logs:
-            yield seq, item.opened.activity.trace_id
+        if item.opened.activity.trace_id not in kept:
+            continue
+        yield from item.duplicate_spans if signal == "spans" else item.duplicate_logs
 
 
 def _closing_table(closing: Iterable[Closing]) -> pa.Table:
@@ -239,10 +248,6 @@ def _closing_table(closing: Iterable[Closing]) -> pa.Table:
         for item in closing
     ]
     return arrow_table(columns, rows)
-
-
-def _ids(table: pa.Table) -> set[str]:
-    return {str(trace_id) for trace_id in table.column("trace_id").to_pylist()}
 
 
 def _int(value: object) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -145,13 +144,20 @@ class Revision:
     completed_at_ns: int
 
 
-def revision_tables(revisions: Iterable[Revision]) -> dict[str, pa.Table]:
-    """Return the rows of all revisions by table."""
-    rows: dict[str, list[Row]] = {name: [] for name in COLUMNS}
-    for revision in revisions:
+class RevisionRows:
+    """The rows of many revisions by table; keeps no trace."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[Row]] = {name: [] for name in COLUMNS}
+
+    def add(self, revision: Revision) -> None:
+        """Add what there is to say of a revision."""
         for name, found in revision_rows(revision).items():
-            rows[name].extend(found)
-    return {name: arrow_table(COLUMNS[name], found) for name, found in rows.items()}
+            self._rows[name].extend(found)
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Return the tables by name."""
+        return {name: arrow_table(COLUMNS[name], rows) for name, rows in self._rows.items()}
 
 
 def revision_rows(revision: Revision) -> dict[str, list[Row]]:
@@ -159,7 +165,7 @@ def revision_rows(revision: Revision) -> dict[str, list[Row]]:
     trace = revision.trace
     key = (trace.trace_id, trace.revision)
     return {
-        "traces": [trace_row(revision)],
+        "traces": [_trace_row(revision)],
         "tool_calls": [
             (*key, n, *_tool_call_row(call), False) for n, call in enumerate(trace.tool_calls)
         ],
@@ -175,8 +181,7 @@ def revision_rows(revision: Revision) -> dict[str, list[Row]]:
     }
 
 
-def trace_row(revision: Revision) -> Row:
-    """Return the revision's row of `traces`."""
+def _trace_row(revision: Revision) -> Row:
     trace = revision.trace
     flags = trace.flags
     names = ("redacted", flags.redacted), ("truncated", flags.truncated)

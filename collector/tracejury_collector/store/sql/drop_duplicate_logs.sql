@@ -1,3 +1,2 @@
 DELETE FROM base.logs
-WHERE seq BETWEEN $first_seq AND $last_seq
-    AND seq IN (SELECT d.seq FROM duplicate_logs AS d SEMI JOIN kept AS k ON k.trace_id = d.trace_id)
+WHERE seq BETWEEN $first_seq AND $last_seq AND seq IN (SELECT d.seq FROM duplicate_logs AS d)
