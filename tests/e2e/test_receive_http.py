@@ -324,3 +324,26 @@ def test_a_sender_that_hangs_up_in_the_middle_holds_nothing(tmp_path: Path) -> N
             time.sleep(0.1)
         body = encoded(request_of(make_span()), "protobuf")
         assert client.post("/v1/traces", content=body, headers=PROTOBUF).status_code == 200
+
+
+def test_headers_without_end_cost_the_connection_and_no_memory(
+    receiver: RunningReceiver, client: httpx.Client
+) -> None:
+    with socket.create_connection(("127.0.0.1", receiver.http_port), 10) as connection:
+        connection.sendall(b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nX-Long: ")
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            for _ in range(1_000):
+                connection.sendall(b"x" * 100_000)
+    assert client.get("/healthz").status_code == 200
+
+
+def test_many_bodies_on_one_connection_are_no_long_header(
+    receiver: RunningReceiver, client: httpx.Client
+) -> None:
+    span = make_span()
+    span.attributes.add(key="k").value.string_value = "x" * 90_000
+    body = encoded(request_of(span), "protobuf")
+    codes = [
+        client.post("/v1/traces", content=body, headers=PROTOBUF).status_code for _ in range(12)
+    ]
+    assert codes == [200] * 12
