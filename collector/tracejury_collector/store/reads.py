@@ -66,16 +66,30 @@ def list_traces(db: Database, wanted: TraceFilter, where: str | None = None) -> 
     Raises: SqlRefused if `where` is not an allowed expression over the view `traces`, does not
     run, or runs too long.
     """
-    sql = statement("list_traces")
-    if where is None:
-        return _rows(db, sql, asdict(wanted))
+    with db.read() as cursor:
+        if where is None:
+            chosen = cursor.execute(statement("page_traces"), asdict(wanted)).fetchall()
+        else:
+            chosen = _choose_where(cursor, wanted, where)
+        if not chosen:
+            return []
+        seqs = [first_seq for (first_seq,) in chosen]
+        bounds = {"low": seqs[-1], "high": seqs[0], "first_seqs": seqs}
+        return _fetch(cursor.execute(statement("show_traces"), bounds))
+
+
+def _choose_where(
+    cursor: duckdb.DuckDBPyConnection, wanted: TraceFilter, where: str
+) -> list[tuple[int]]:
+    """Return where the traces of a page begin, chosen by the caller's condition as well."""
     try:
-        sql = sql.replace("(true)", f"({check_expression(where, 'traces')})")
+        expression = check_expression(where, "traces")
     except SqlRefused as error:
         raise SqlRefused(f"where: {error}") from error
-    with db.read() as cursor, interrupted_after(cursor, WHERE_LIMIT_S) as late:
+    sql = statement("page_traces_where").replace("(true)", f"({expression})")
+    with interrupted_after(cursor, WHERE_LIMIT_S) as late:
         try:
-            return _fetch(cursor.execute(sql, asdict(wanted)))
+            return cursor.execute(sql, asdict(wanted)).fetchall()
         except duckdb.Error as error:
             if isinstance(error, duckdb.FatalException):
                 raise
