@@ -17,7 +17,7 @@ import duckdb
 from tracejury_collector.config import StorageSettings
 from tracejury_collector.errors import ConfigError, Unavailable
 from tracejury_collector.store.migrate import migrate
-from tracejury_collector.store.opening import CATALOG, open_database
+from tracejury_collector.store.opening import CATALOG, check_usable, open_database
 
 _log = logging.getLogger(__name__)
 
@@ -37,6 +37,7 @@ class Instance:
         self._changed = threading.Condition()
         self._cursors: set[duckdb.DuckDBPyConnection] = set()
         self._root: duckdb.DuckDBPyConnection | None = None
+        check_usable(path)
         self._witness = os.open(f"{path}.ledger", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             self._open()

@@ -40,7 +40,6 @@ def open_database(path: str, settings: StorageSettings) -> duckdb.DuckDBPyConnec
     Raises: ConfigError when the file cannot be used at all; Unavailable when the machine is short
     of something.
     """
-    _check_usable(path)
     damage = _try(path, settings)
     if isinstance(damage, duckdb.DuckDBPyConnection):
         return damage
@@ -106,7 +105,8 @@ def _connect(path: str, settings: StorageSettings) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _check_usable(path: str) -> None:
+def check_usable(path: str) -> None:
+    """Raise ConfigError when there is no way to write the file `path`."""
     file = Path(path)
     try:
         if file.exists():

@@ -11,6 +11,7 @@ from tracejury_collector.store import sqlallowed as allowed
 from tracejury_collector.store import sqltree as tree
 
 MAX_DEPTH = 120
+MAX_REPLACEMENT = 64
 NO_LOCATION = 1 << 63
 _TYPE_INFOS = {"DECIMAL_TYPE_INFO", "LIST_TYPE_INFO", "STRUCT_TYPE_INFO"}
 
@@ -97,6 +98,7 @@ class Walk:
         shape = _shape("expression", tree.EXPRESSIONS, class_, node)
         if class_ in ("FUNCTION", "WINDOW"):
             _check_name("function", node, allowed.FUNCTIONS)
+            _check_replacement(node)
         elif class_ in ("SUBQUERY", "PARAMETER", "STAR") and not self._subqueries:
             raise SqlRefused(f"{class_.lower()} is not allowed in a condition{_place(node)}")
         self._fields(shape, node, scope, depth)
@@ -129,6 +131,20 @@ def _check_name(what: str, node: Node, known: Collection[str]) -> None:
         remedy = allowed.REMEDIES.get(name)
         hint = f": {remedy}" if remedy else _nearest(name, known)
         raise SqlRefused(f"the {what} {name!r} is not allowed{_place(node)}{hint}")
+
+
+def _check_replacement(node: Node) -> None:
+    """Refuse to replace by text of any size: the result would grow beyond all limits."""
+    if node["function_name"].lower() not in ("replace", "regexp_replace"):
+        return
+    for argument in node.get("children", [])[2:3]:
+        text = argument.get("value", {}).get("value", "")
+        literal = argument.get("class") == "CONSTANT" and isinstance(text, str)
+        if not literal or len(text) > MAX_REPLACEMENT:
+            raise SqlRefused(
+                f"{node['function_name']}{_place(node)} needs a literal of at most "
+                f"{MAX_REPLACEMENT} characters as the replacement"
+            )
 
 
 def _check_type(node: Any, depth: int = 0) -> None:

@@ -158,6 +158,8 @@ class Writer:
         for write in group:
             try:
                 attempt.results.append(write.operation(connection))
+            except duckdb.TransactionException:
+                raise  # an earlier operation spoiled the transaction and hid its error
             except Exception as error:
                 raise _Blamed(write, error) from error
         attempt.counters = self._committed + self._tallied
