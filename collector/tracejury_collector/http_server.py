@@ -7,8 +7,37 @@ from collections.abc import Iterator
 
 import uvicorn
 from starlette.applications import Starlette
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 _KEEP_ALIVE_S = 75  # above the schedules of stock exporters, which reuse their connection
+
+
+_MAX_HEAD_BYTES = 512 << 10  # far above what any client needs; httptools itself has no bound
+
+
+class _BoundedProtocol(HttpToolsProtocol):
+    """Closes a connection whose request line and headers do not end within the bound."""
+
+    _in_head = True
+    _head_bytes = 0
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes from the socket."""
+        self._head_bytes += len(data)
+        super().data_received(data)
+        if self._in_head and self._head_bytes > _MAX_HEAD_BYTES:
+            self.transport.abort()
+
+    def on_headers_complete(self) -> None:
+        """Go on with the body, which the application bounds."""
+        self._in_head = False
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Go on with the next head."""
+        super().on_message_complete()
+        self._in_head = True
+        self._head_bytes = 0
 
 
 class _Server(uvicorn.Server):
@@ -24,7 +53,7 @@ def http_server(app: Starlette, *, drain_s: float) -> uvicorn.Server:
     return _Server(
         uvicorn.Config(
             app,
-            http="httptools",
+            http=_BoundedProtocol,
             ws="none",
             lifespan="off",
             log_config=None,

@@ -166,3 +166,18 @@ def test_nonsense_from_the_store_only_costs_the_connection(tmp_path: Path) -> No
         post(receiver, 1, answers).join(10)
         assert answers[0].status_code == 200
         assert len(receiver.store.hellos) == 2
+
+
+def test_a_store_that_never_answers_does_not_keep_the_receiver_from_stopping(
+    tmp_path: Path,
+) -> None:
+    with running_receiver(tmp_path) as receiver:
+        receiver.store.answer = lambda header: None
+        answers: list[Answer] = []
+        waiting = post(receiver, 1, answers)
+        receiver.wait_for(lambda: receiver.store.requests)
+        receiver.drain()
+        waiting.join(10)
+        assert answers == [Answer(503, "1")]
+        receiver.thread.join(10)
+        assert not receiver.thread.is_alive()

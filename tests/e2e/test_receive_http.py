@@ -332,8 +332,7 @@ def test_headers_without_end_cost_the_connection_and_no_memory(
     with socket.create_connection(("127.0.0.1", receiver.http_port), 10) as connection:
         connection.sendall(b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nX-Long: ")
         with pytest.raises((ConnectionResetError, BrokenPipeError)):
-            for _ in range(1_000):
-                connection.sendall(b"x" * 100_000)
+            connection.sendall(b"x" * (20 << 20))
     assert client.get("/healthz").status_code == 200
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections import Counter
 
@@ -51,10 +52,13 @@ class Accounts:
                 self._shed_requests[signal] += requests
                 raise
 
-    async def keep_reporting(self) -> None:
-        """Report about once a second until cancelled."""
-        while True:
-            await asyncio.sleep(_EVERY_S)
+    async def keep_reporting(self, end: asyncio.Event) -> None:
+        """Report about once a second, and a last time after `end` is set."""
+        ending = False
+        while not ending:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(end.wait(), _EVERY_S)
+            ending = end.is_set()
             try:
                 await self.report()
             except Unavailable:

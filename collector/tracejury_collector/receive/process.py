@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tracejury_collector.config import Config
-from tracejury_collector.errors import Unavailable
 from tracejury_collector.http_server import http_server as http_server_for
 from tracejury_collector.receive import grpc, http
 from tracejury_collector.receive.accounts import Accounts
 from tracejury_collector.receive.ingest import Ingest
 from tracejury_collector.receive.store_client import StoreClient
 
-_DRAIN_S = 6.0
+_DRAIN_S = 2.5
 _CLOSE_S = 1
 _LAST_REPORT_S = 0.5
 _START_POLL_S = 0.01
@@ -42,22 +40,23 @@ async def run(settings: ReceiverSettings, stop: asyncio.Event) -> None:
     accounts = Accounts(store)
     ingest = Ingest(store, accounts, limits)
     await store.start()
-    reporting = asyncio.create_task(accounts.keep_reporting(), name="accounts")
+    end = asyncio.Event()
+    reporting = asyncio.create_task(accounts.keep_reporting(end), name="accounts")
     try:
-        await _serve(settings, ingest, stop)
-        reporting.cancel()
-        with contextlib.suppress(TimeoutError, Unavailable):
-            async with asyncio.timeout(_LAST_REPORT_S):
-                await accounts.report()
+        await _serve(settings, ingest, store, stop)
+        end.set()
+        await asyncio.wait({reporting}, timeout=_LAST_REPORT_S)
     finally:
         reporting.cancel()
         await store.close()
         ingest.close()
 
 
-async def _serve(settings: ReceiverSettings, ingest: Ingest, stop: asyncio.Event) -> None:
+async def _serve(
+    settings: ReceiverSettings, ingest: Ingest, store: StoreClient, stop: asyncio.Event
+) -> None:
     grpc_server = grpc.create_server(ingest, settings.grpc_address)
-    http_server = http_server_for(http.create_app(ingest), drain_s=_DRAIN_S)
+    http_server = http_server_for(http.create_app(ingest), drain_s=_CLOSE_S)
     sockets = [socket.socket(fileno=fd) for fd in settings.http_sockets]
     serving = asyncio.create_task(http_server.serve(sockets), name="http")
     stopping = asyncio.create_task(stop.wait(), name="stop")
@@ -69,7 +68,9 @@ async def _serve(settings: ReceiverSettings, ingest: Ingest, stop: asyncio.Event
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         stopping.cancel()
-        with contextlib.suppress(TimeoutError):
+        try:
             await asyncio.wait_for(ingest.drain(), _DRAIN_S)
+        except TimeoutError:
+            await store.close()
         http_server.should_exit = True
         await asyncio.gather(serving, grpc_server.stop(_CLOSE_S))

@@ -51,20 +51,22 @@ class StoreClient:
         self._pending: dict[int, _Pending] = {}
         self._writer: asyncio.StreamWriter | None = None
         self._loop_task: asyncio.Task[None] | None = None
+        self._closed = False
 
     async def start(self) -> None:
         """Begin to connect; requests may be made at once and wait for the connection."""
         self._loop_task = asyncio.create_task(self._stay_connected(), name="store client")
 
     async def close(self) -> None:
-        """Close the connection; whoever still waits gets Unavailable."""
+        """Close the connection; whoever waits, now or later, gets Unavailable."""
+        self._closed = True
         if self._loop_task:
             self._loop_task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._loop_task
         for pending in self._pending.values():
             if not pending.answer.done():
-                pending.answer.set_exception(Unavailable("the service is shutting down"))
+                pending.answer.set_exception(_closing())
 
     async def append(
         self, signal: StoreSignal, payload: pa.Buffer, *, rows: int, rejected: int
@@ -98,6 +100,8 @@ class StoreClient:
     async def _request(
         self, header: dict[str, Any], payload: memoryview, wait_s: float | None
     ) -> dict[str, Any]:
+        if self._closed:
+            raise _closing()
         number = next(self._ids)
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         pending = _Pending(header={**header, "id": number}, payload=payload, answer=answer)
@@ -148,6 +152,10 @@ class StoreClient:
             pending_or_none = self._pending.get(header.get("id", 0))
             if pending_or_none and not pending_or_none.answer.done():
                 pending_or_none.answer.set_result(header)
+
+
+def _closing() -> Unavailable:
+    return Unavailable("the service is shutting down; try again soon")
 
 
 def to_ipc(table: pa.Table) -> pa.Buffer:
