@@ -77,6 +77,12 @@ def test_files_of_a_form_are_all_stored(api: Api) -> None:
     assert done.json()["stored"] == 2
 
 
+def test_a_form_without_a_file_is_refused(shared: Api) -> None:
+    answer = shared.http.post("/api/traces/import", files={"note": (None, "text")})
+    assert answer.status_code == 400
+    assert "no file" in answer.json()["detail"]
+
+
 def test_a_bad_span_costs_itself_and_is_reported(api: Api) -> None:
     request = request_of(make_span(1), make_span(2, trace_id=b""))
     done = send(api, request.SerializeToString(), "application/x-protobuf").json()

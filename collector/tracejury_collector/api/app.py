@@ -44,7 +44,7 @@ def create_app(context: ApiContext) -> FastAPI:
     app.state.context = context
     app.state.metrics = _metrics(context)
     install_problems(app)
-    for module in (traces, imports, results, sql, health):
+    for module in (imports, traces, results, sql, health):
         app.include_router(module.router)
     app.openapi = _described(app.openapi)  # type: ignore[method-assign]
     # The last one added sees a request first.

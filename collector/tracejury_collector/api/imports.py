@@ -67,6 +67,8 @@ async def import_traces(
     The body is one file, or `multipart/form-data` with several. JSON says by itself what it holds.
     """
     parts = [part async for part in _files(request)]
+    if not parts:
+        raise MalformedRequest("the form holds no file; send files under the name 'file'")
     requests = [one for media_type, body in parts for one in _requests(media_type, body, signal)]
     return await run_in_threadpool(_ingest, context, requests)
 
