@@ -45,6 +45,7 @@ _FINISH: Final = {
     ),
     **dict.fromkeys(("content_filter", "content-filter", "safety", "refusal"), "content_filter"),
 }
+_ENVELOPES: Final = frozenset({"lc", "data", "message"})
 _INPUT_KEYS: Final = (
     "messages",
     "chat_history",
@@ -152,8 +153,13 @@ def _collect_list(items: list[Any], role: Role, found: list[Message], depth: int
     for raw in items:
         item = _decoded(raw)
         part = None
-        if isinstance(item, dict) and not is_message(item) and part_type(item):
-            part = parse_part(item)
+        if isinstance(item, dict):
+            if is_message(item):
+                flush()
+                _collect_message(item, role, found, depth)
+                continue
+            if part_type(item):
+                part = parse_part(item)
         elif isinstance(item, str) and item not in PLACEHOLDERS:
             part = Part(type="text", text=item)
         if part is not None:
@@ -200,13 +206,17 @@ def is_message(data: dict[str, Any]) -> bool:
 
 def _collect_object(data: dict[str, Any], role: Role, found: list[Message], depth: int) -> None:
     if is_message(data):
-        message = _one(data, role, depth)
-        if message is not None:
-            found.append(message)
+        _collect_message(data, role, found, depth)
     elif part_type(data):
         _collect_list([data], role, found, depth)
     else:
         _collect_container(data, role, found, depth)
+
+
+def _collect_message(data: dict[str, Any], role: Role, found: list[Message], depth: int) -> None:
+    message = _one(data, role, depth)
+    if message is not None:
+        found.append(message)
 
 
 def _collect_container(data: dict[str, Any], role: Role, found: list[Message], depth: int) -> None:
@@ -283,6 +293,8 @@ def _one(data: dict[str, Any], role: Role, depth: int) -> Message | None:
 
 def _opened(data: dict[str, Any]) -> Any:
     """The message inside an envelope of LangChain, OpenInference or a choice; else the object."""
+    if not _ENVELOPES & data.keys():
+        return data
     if "lc" in data and isinstance(data.get("kwargs"), dict):
         names = data.get("id")
         kind = names[-1] if isinstance(names, list) and names and isinstance(names[-1], str) else ""

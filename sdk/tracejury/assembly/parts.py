@@ -107,9 +107,10 @@ def part_type(block: Any) -> PartType | None:
         found = _TYPES.get(kind.lower().replace("-", "_"))
         if found is not None:
             return found
-    for key, part in _KEYED.items():
-        if isinstance(block.get(key), dict):
-            return part
+    if not _KEYED.keys().isdisjoint(block):
+        for key, part in _KEYED.items():
+            if isinstance(block.get(key), dict):
+                return part
     if isinstance(block.get("text"), str) and block.keys() <= {
         "text",
         "thought",

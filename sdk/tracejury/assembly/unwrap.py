@@ -166,6 +166,8 @@ def _from_object(data: dict[str, Any]) -> Output | None:
         return Output(data.get("value"), str(data["type"]).startswith("error"))
     if keys <= {"output", "kwargs"} and "kwargs" in keys and "output" in keys:
         return Output(data["output"])
+    if keys == {"output"} and isinstance(data["output"], dict) and "tool_call_id" in data["output"]:
+        return _tool_message(data["output"])
     if keys == {"result"} and not isinstance(data["result"], dict | list):
         return Output(data["result"])
     return None

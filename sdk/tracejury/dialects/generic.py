@@ -10,7 +10,6 @@ from tracejury.dialects.rules import (
     Dialect,
     EventKey,
     KindRule,
-    NameRule,
     Rule,
     attrs,
 )
@@ -24,10 +23,6 @@ DIALECT = Dialect(
         KindRule("gen_ai.tool.call.id", MARK + 10, always="tool"),
         KindRule("tool.name", MARK + 10, always="tool"),
         KindRule("tool_name", MARK + 10, always="tool"),
-    ),
-    names=(
-        NameRule(r"(?i)agent[ ._](?:run|invoke|execute).*", "agent"),
-        NameRule(r"(?i)(?:tool|function)[ ._:]+(.+)", "tool"),
     ),
     rules=(
         *attrs("session_id", LEGACY + 20, *_IDS),

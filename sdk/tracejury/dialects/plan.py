@@ -10,10 +10,17 @@ from typing import Any, Final
 from tracejury.dialects import (
     generic,
     google_adk,
+    haystack,
+    laminar,
+    langfuse,
+    langsmith,
+    mastra,
+    mlflow,
     openinference,
     openllmetry,
     otel_genai,
     pydantic_ai,
+    vercel_ai,
 )
 from tracejury.dialects.rules import (
     Attr,
@@ -26,6 +33,7 @@ from tracejury.dialects.rules import (
     KindRule,
     Prefixed,
     Rule,
+    Together,
 )
 from tracejury.dialects.sources import (
     MAX_SEGMENTS,
@@ -36,15 +44,23 @@ from tracejury.dialects.sources import (
     flat_reader,
     messages_reader,
     prefixed_reader,
+    together_reader,
 )
 from tracejury.trace import SpanKind
 
 # In order of recognition: the first whose scope fits names the span, else the first whose prefix.
 DIALECTS: Final[tuple[Dialect, ...]] = (
+    langfuse.DIALECT,
     google_adk.DIALECT,
     pydantic_ai.DIALECT,
     openinference.DIALECT,
     openllmetry.DIALECT,
+    vercel_ai.DIALECT,
+    langsmith.DIALECT,
+    mlflow.DIALECT,
+    laminar.DIALECT,
+    mastra.DIALECT,
+    haystack.DIALECT,
     otel_genai.DIALECT,
     generic.DIALECT,
 )
@@ -139,6 +155,7 @@ class _Index:
         self.attributes: dict[str, list[tuple[int, Rule]]] = defaultdict(list)
         self.flat: dict[str, list[tuple[int, Rule]]] = defaultdict(list)
         self.prefixed: list[tuple[int, Rule, str]] = []
+        self.together: list[tuple[int, Rule, Together]] = []
         self.events: dict[str, list[tuple[int, Rule]]] = defaultdict(list)
         self.kinds: dict[str, list[KindRule]] = defaultdict(list)
         order = 0
@@ -155,6 +172,8 @@ class _Index:
             self.attributes[source.key].append((order, rule))
         elif isinstance(source, Flat):
             self.flat[source.prefix].append((order, rule))
+        elif isinstance(source, Together):
+            self.together.append((order, rule, source))
         elif isinstance(source, Prefixed):
             self.prefixed.append((order, rule, source.prefix + "."))
         elif isinstance(source, EventKey):
@@ -189,6 +208,9 @@ def _entries(keys: tuple[str, ...], events: tuple[str, ...]) -> Iterable[tuple[i
         below = [key for key in keys if key.startswith(prefix)]
         if below and isinstance(rule.source, Prefixed):
             yield order, rule, prefixed_reader(rule.source, below)
+    for order, rule, together in _INDEX.together:
+        if any(key in keys for _, members in together.members for key in members):
+            yield order, rule, together_reader(together)
     seen: set[int] = set()
     for order, rule in (entry for name in events for entry in _INDEX.events.get(name, ())):
         if order not in seen:

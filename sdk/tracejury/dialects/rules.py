@@ -116,7 +116,14 @@ class EventMessages:
         return hash(tuple(self.roles))
 
 
-Source = Attr | Inside | Flat | Prefixed | EventKey | EventMessages
+@dataclass(frozen=True, slots=True)
+class Together:
+    """An object whose members stand in attributes of their own: name and keys, the first set."""
+
+    members: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+Source = Attr | Inside | Flat | Prefixed | Together | EventKey | EventMessages
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tracejury.dialects.decode import decode, decode_strict, looks_like_schema, unquoted
-from tracejury.dialects.rules import Attr, EventKey, EventMessages, Inside, Prefixed, Rule
+from tracejury.dialects.rules import Attr, EventKey, EventMessages, Inside, Prefixed, Rule, Together
 
 Attributes = Mapping[str, Any]
 Events = Sequence[tuple[str, Mapping[str, Any]]]
@@ -66,9 +66,12 @@ def inside_reader(source: Inside) -> Reader:
 def _walk(data: Any, path: tuple[str, ...]) -> Any:
     for name in path:
         data = decode(data)
-        if not isinstance(data, dict):
+        if isinstance(data, list) and name.isdecimal():
+            data = data[int(name)] if int(name) < len(data) else None
+        elif isinstance(data, dict):
+            data = data.get(name)
+        else:
             return None
-        data = data.get(name)
     return data
 
 
@@ -77,6 +80,20 @@ def prefixed_reader(source: Prefixed, keys: Iterable[str]) -> Reader:
     skip = len(source.prefix) + 1
     names = tuple((key, key[skip:]) for key in keys)
     return lambda attributes, _: {name: attributes[key] for key, name in names}
+
+
+def together_reader(source: Together) -> Reader:
+    """A reader of an object whose members stand in attributes of their own."""
+
+    def read(attributes: Attributes, _: Events) -> Any:
+        found: dict[str, Any] = {}
+        for name, keys in source.members:
+            value = next((attributes[k] for k in keys if attributes.get(k) not in (None, "")), None)
+            if value is not None:
+                found[name] = value
+        return {"role": "assistant", **found} if found.keys() - {"finish_reason"} else None
+
+    return read
 
 
 def event_reader(source: EventKey) -> Reader:
