@@ -7,8 +7,10 @@ from typing import Any
 
 from tracejury.assembly.calls import tool_calls
 from tracejury.assembly.documents import find_documents
-from tracejury.assembly.messages import finish_reason, last_text
-from tracejury.assembly.nodes import Forest, Node, build_forest
+from tracejury.assembly.forest import Forest, build_forest
+from tracejury.assembly.message import finish_reason
+from tracejury.assembly.messages import last_text
+from tracejury.assembly.nodes import Node
 from tracejury.assembly.turns import find_turns
 from tracejury.assembly.usage import Call, Totals, model_calls
 from tracejury.dialects.decode import decode, to_float, to_name

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tracejury.assembly.messages import finish_reason, last_text, parse_messages
+from tracejury.assembly.message import finish_reason
+from tracejury.assembly.messages import last_text, parse_messages
 from tracejury.assembly.unwrap import arguments, output
 from tracejury.dialects.decode import decode
 from tracejury.dialects.pyrepr import parse_repr

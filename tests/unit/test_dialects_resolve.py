@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tracejury.dialects import Fields, resolve
+from tracejury.dialects import DIALECTS, Fields, is_read, resolve
 
 
 def fields(name: str = "span", scope: str = "", /, **attributes: Any) -> Fields:
@@ -261,3 +261,23 @@ def test_json_strings_are_opened_where_the_library_encodes_them() -> None:
     plain = {"openinference.span.kind": "LLM", "output.value": '"58"'}
     assert fields(**plain).output == '"58"'
     assert fields(**plain, **{"output.mime_type": "application/json"}).output == "58"
+
+
+@pytest.mark.parametrize(
+    ("key", "known"),
+    [
+        ("gen_ai.input.messages", True),
+        ("openinference.span.kind", True),
+        ("llm.input_messages.3.message.content", True),
+        ("gen_ai.request.temperature", True),
+        ("ai.response.text", True),
+        ("http.method", False),
+        ("my.list.3.content", False),
+    ],
+)
+def test_it_is_known_which_attributes_are_read(key: str, known: bool) -> None:
+    assert is_read(key) is known
+
+
+def test_dialects_have_names_of_their_own() -> None:
+    assert len({dialect.name for dialect in DIALECTS}) == len(DIALECTS)

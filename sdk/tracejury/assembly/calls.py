@@ -7,8 +7,9 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tracejury.assembly.forest import Forest
 from tracejury.assembly.messages import calls_of
-from tracejury.assembly.nodes import Forest, Node
+from tracejury.assembly.nodes import Node
 from tracejury.assembly.toolspans import Ran, same_name, tool_runs
 from tracejury.assembly.unwrap import PAYLOADS, output_text
 from tracejury.assembly.usage import Call

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tracejury.assembly.nodes import Forest, Node
+from tracejury.assembly.forest import Forest
+from tracejury.assembly.nodes import Node
 from tracejury.assembly.unwrap import output_text
 from tracejury.dialects.decode import decode, to_content, to_float
 from tracejury.trace import Document

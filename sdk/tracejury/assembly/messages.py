@@ -5,47 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from tracejury.assembly import unwrap
-from tracejury.assembly.parts import parse_call, parse_content, parse_part, part_type
+from tracejury.assembly.message import (
+    MAX_DEPTH,
+    is_message,
+    make_message,
+    parse_message,
+)
+from tracejury.assembly.parts import parse_content, parse_part, part_type
 from tracejury.dialects.decode import PLACEHOLDERS, decode, to_text
 from tracejury.dialects.pyrepr import LOOKS_LIKE, parse_repr
 from tracejury.trace import Message, Part, Role
 
-MAX_DEPTH = 12
 MAX_MESSAGES = 20_000
 
-_ROLES: Final[dict[str, Role]] = {
-    "system": "system",
-    "developer": "system",
-    "user": "user",
-    "human": "user",
-    "assistant": "assistant",
-    "ai": "assistant",
-    "aimessagechunk": "assistant",
-    "model": "assistant",
-    "agent": "assistant",
-    "tool": "tool",
-    "function": "tool",
-    "ipython": "tool",
-    "tool-response": "tool",
-    "tool-call": "assistant",
-    "systemmessage": "system",
-    "humanmessage": "user",
-    "aimessage": "assistant",
-    "toolmessage": "tool",
-    "functionmessage": "tool",
-    "usermessage": "user",
-    "assistantmessage": "assistant",
-}
-_FINISH: Final = {
-    **dict.fromkeys(("stop", "end_turn", "stop_sequence"), "stop"),
-    **dict.fromkeys(("length", "max_tokens"), "length"),
-    **dict.fromkeys(
-        ("tool_calls", "tool_call", "tool_use", "tool-calls", "function_call"), "tool_call"
-    ),
-    **dict.fromkeys(("content_filter", "content-filter", "safety", "refusal"), "content_filter"),
-}
-_ENVELOPES: Final = frozenset({"lc", "data", "message"})
 _INPUT_KEYS: Final = (
     "messages",
     "chat_history",
@@ -102,21 +74,6 @@ def parse_messages(value: Any, role: Role = "user") -> tuple[Message, ...]:
     return tuple(found[:MAX_MESSAGES])
 
 
-def finish_reason(value: Any) -> str:
-    """The finish reason in one vocabulary; unknown ones as they are."""
-    if isinstance(value, list):
-        value = value[0] if value else ""
-    if not isinstance(value, str):
-        return ""
-    name = value.rsplit(".", 1)[-1] if value.startswith("FinishReason.") else value
-    return _FINISH.get(name.lower(), name)
-
-
-def to_role(value: Any, default: Role) -> Role:
-    """The role that a library's word for it means."""
-    return _ROLES.get(value.lower(), default) if isinstance(value, str) else default
-
-
 def _collect(value: Any, role: Role, found: list[Message], depth: int) -> None:
     if depth > MAX_DEPTH or len(found) > MAX_MESSAGES:
         return
@@ -147,7 +104,7 @@ def _collect_list(items: list[Any], role: Role, found: list[Message], depth: int
 
     def flush() -> None:
         if pending:
-            found.append(_message(speaker, pending))
+            found.append(make_message(speaker, pending))
             pending.clear()
 
     for raw in items:
@@ -180,30 +137,6 @@ def _part_role(part: Part, role: Role) -> Role:
     return "tool" if part.type == "tool_result" else role
 
 
-def is_message(data: dict[str, Any]) -> bool:
-    """Whether the object is one message (rather than a part, or a container of messages)."""
-    if "role" in data or "_role" in data:
-        return isinstance(data.get("role", data.get("_role")), str)
-    if len(data) == 1:
-        return isinstance(data.get("message"), dict)
-    if "lc" in data and isinstance(data.get("kwargs"), dict):
-        return True
-    if isinstance(data.get("message"), dict | str) and data.keys() & {
-        "finish_reason",
-        "index",
-        "logprobs",
-        "generation_info",
-        "text",
-    }:
-        return True
-    kind = data.get("type")
-    if isinstance(data.get("source"), str) and "content" in data and isinstance(kind, str):
-        return True
-    if not isinstance(kind, str) or kind.lower() not in _ROLES:
-        return False
-    return isinstance(data.get("data"), dict) or "content" in data
-
-
 def _collect_object(data: dict[str, Any], role: Role, found: list[Message], depth: int) -> None:
     if is_message(data):
         _collect_message(data, role, found, depth)
@@ -214,7 +147,7 @@ def _collect_object(data: dict[str, Any], role: Role, found: list[Message], dept
 
 
 def _collect_message(data: dict[str, Any], role: Role, found: list[Message], depth: int) -> None:
-    message = _one(data, role, depth)
+    message = parse_message(data, role, depth)
     if message is not None:
         found.append(message)
 
@@ -264,140 +197,12 @@ def system_message(value: Any) -> Message | None:
     return Message(role="system", parts=texts) if texts else None
 
 
-def _one(data: dict[str, Any], role: Role, depth: int) -> Message | None:
-    """One message from an object; envelopes around it are opened."""
-    finish = finish_reason(data.get("finish_reason"))
-    inner = _opened(data)
-    if inner is not data:
-        if isinstance(inner, str):
-            inner = {"content": inner}
-        if depth > MAX_DEPTH:
-            return None
-        inner = {"role": data["role"], **inner} if "role" in data and "role" not in inner else inner
-        if "tool_calls" in data and "tool_calls" not in inner:
-            inner = {**inner, "tool_calls": data["tool_calls"]}
-        message = _one(inner, role, depth + 1)
-        if message is None or message.finish_reason or not finish:
-            return message
-        return _message(message.role, list(message.parts), message.name, finish)
-    spoken = _role_of(data, role)
-    parts = _parts_of(data, spoken)
-    meta = data.get("meta", data.get("_meta"))
-    if not finish and isinstance(meta, dict):
-        finish = finish_reason(meta.get("finish_reason"))
-    if not parts and not finish:
-        return None
-    name = data.get("name")
-    return _message(spoken, parts, name if isinstance(name, str) else "", finish)
-
-
-def _opened(data: dict[str, Any]) -> Any:
-    """The message inside an envelope of LangChain, OpenInference or a choice; else the object."""
-    if not _ENVELOPES & data.keys():
-        return data
-    if "lc" in data and isinstance(data.get("kwargs"), dict):
-        names = data.get("id")
-        kind = names[-1] if isinstance(names, list) and names and isinstance(names[-1], str) else ""
-        return {"role": _class_role(kind), **data["kwargs"]}
-    if isinstance(data.get("data"), dict) and "content" in data["data"]:
-        return {"role": data.get("type"), **data["data"]}
-    message = decode(data.get("message"))
-    if isinstance(message, list):
-        return {"role": data.get("role", "assistant"), "content": message}
-    return message if isinstance(message, dict | str) and message else data
-
-
-def _class_role(kind: str) -> str:
-    return kind.removesuffix("Chunk") if kind.endswith("Chunk") else kind
-
-
-def _role_of(data: dict[str, Any], default: Role) -> Role:
-    role = data.get("role", data.get("_role"))
-    if isinstance(role, str):
-        return to_role(role, default)
-    if isinstance(data.get("source"), str):
-        return to_role(data["source"], "assistant")
-    return to_role(data.get("type"), default)
-
-
-def _parts_of(data: dict[str, Any], role: Role) -> list[Part]:
-    parts: list[Part] = []
-    for key in ("parts", "content", "_content", "contents", "blocks"):
-        if data.get(key) not in (None, "", []):
-            parts = _contents(data, data[key], role)
-            break
-    known = {part.id for part in parts if part.type == "tool_call" and part.id}
-    calls = decode(data.get("tool_calls"))
-    for call in calls if isinstance(calls, list) else []:
-        part = parse_call(call) if isinstance(call, dict) else None
-        if part is not None and not (part.id and part.id in known):
-            parts.append(part)
-    if not isinstance(calls, list) or not calls:
-        parts.extend(_legacy_call(data))
-    return parts
-
-
-def _contents(data: dict[str, Any], content: Any, role: Role) -> list[Part]:
-    if role == "tool":
-        blocks = decode(content)
-        if not (isinstance(blocks, list) and any(part_type(b) == "tool_result" for b in blocks)):
-            return [_result_of(data, content)]
-        content = blocks
-    return parse_content(content)
-
-
-def _result_of(data: dict[str, Any], content: Any) -> Part:
-    found = unwrap.output(content)
-    ids = (data.get(key) for key in ("tool_call_id", "id", "call_id"))
-    call_id = next((value for value in ids if isinstance(value, str) and value), found.id)
-    name = data.get("name")
-    return Part(
-        type="tool_result",
-        id=call_id,
-        name=name if isinstance(name, str) else found.name,
-        output=found.value,
-        is_error=found.is_error or data.get("status") == "error",
-    )
-
-
-def _legacy_call(data: dict[str, Any]) -> list[Part]:
-    call = data.get("function_call")
-    if isinstance(call, dict):
-        part = parse_call(call)
-        return [part] if part else []
-    name = data.get("function_call_name")
-    if isinstance(name, str) and name:
-        raw = data.get("function_call_arguments_json")
-        return [Part(type="tool_call", name=name, arguments=unwrap.arguments(raw)[0])]
-    return []
-
-
-def _message(role: Role, parts: list[Part], name: str = "", finish: str = "") -> Message:
-    if role == "user" and parts and all(part.type == "tool_result" for part in parts):
-        role = "tool"
-    return Message(role=role, parts=tuple(parts), name=name, finish_reason=finish)
-
-
 def last_text(messages: Sequence[Message], role: Role) -> str:
     """The text of the last message of a role that holds some."""
     for message in reversed(messages):
         if message.role == role and (text := message.text.strip()):
             return text
     return ""
-
-
-def merge_adjacent(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """With assistant messages in a row as one: some libraries record a message per block."""
-    merged: list[Message] = []
-    for message in messages:
-        last = merged[-1] if merged else None
-        if last and last.role == message.role == "assistant":
-            parts = list(last.parts + message.parts)
-            finish = message.finish_reason or last.finish_reason
-            merged[-1] = _message("assistant", parts, last.name, finish)
-        else:
-            merged.append(message)
-    return tuple(merged)
 
 
 def calls_of(messages: Sequence[Message]) -> list[Part]:

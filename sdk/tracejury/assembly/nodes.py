@@ -1,17 +1,15 @@
-"""The spans of a trace as a forest: duplicates dropped, logs joined, cycles cut."""
+"""A span in its place, with what its dialects say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tracejury.assembly.messages import last_text, parse_messages, system_message
-from tracejury.dialects.decode import decode, to_content, to_int, to_name, to_text
+from tracejury.dialects.decode import decode, to_content, to_int, to_name
 from tracejury.dialects.resolve import Fields, Reading, read
-from tracejury.trace import LogRecord, Message, SpanError, SpanEvent, SpanKind, SpanRecord, Usage
+from tracejury.trace import Message, SpanError, SpanEvent, SpanKind, SpanRecord, Usage
 
 NO_USAGE = Usage()
-_INFERENCE = frozenset({"llm", "embedding", "reranker"})
 _SUSPENDED = ("GraphInterrupt", "ParentCommand", "CallDeferred", "ApprovalRequired", "ModelRetry")
 
 
@@ -206,145 +204,3 @@ def _excludes_cache(input_: int, output: int | None, cached: int, total: int | N
     if cached > input_:
         return True
     return total is not None and output is not None and total == input_ + output + cached
-
-
-class Forest:
-    """The nodes of a trace in order of start, and the roots among them."""
-
-    __slots__ = ("nodes", "roots")
-
-    def __init__(self, nodes: list[Node]) -> None:
-        self.nodes = nodes
-        self.roots = [node for node in nodes if node.parent is None]
-
-
-def build_forest(spans: Iterable[SpanRecord], logs: Sequence[LogRecord] = ()) -> Forest:
-    """The trace's spans in their places; the same for any order of arrival."""
-    records = distinct(spans)
-    joined = _join_logs(records, logs) if logs else {}
-    nodes = {
-        record.span_id: Node(record, joined.get(record.span_id, record.events))
-        for record in records
-    }
-    for node in nodes.values():
-        parent = nodes.get(node.record.parent_span_id) if node.record.parent_span_id else None
-        node.parent = parent if parent is not node else None
-    _cut_cycles(nodes.values())
-    for node in nodes.values():
-        if node.parent is not None:
-            node.parent.children.append(node)
-    _set_depths(nodes.values())
-    ordered = sorted(nodes.values(), key=_place)
-    for position, node in enumerate(ordered):
-        node.order = position
-        node.children.sort(key=_place)
-    return Forest(ordered)
-
-
-def _place(node: Node) -> tuple[int, int, int, str]:
-    record = node.record
-    return (record.start_ns, node.depth, record.end_ns, record.span_id)
-
-
-def distinct(spans: Iterable[SpanRecord]) -> list[SpanRecord]:
-    """One record per span id, in order of id: the ended version wins, then the fuller one."""
-    best: dict[str, SpanRecord] = {}
-    for span in spans:
-        if span.attributes.get("logfire.span_type") == "pending_span":
-            continue
-        known = best.get(span.span_id)
-        if known is None or (known is not span and _is_better(span, known)):
-            best[span.span_id] = span
-    return [best[span_id] for span_id in sorted(best)]
-
-
-def _is_better(span: SpanRecord, known: SpanRecord) -> bool:
-    ours, theirs = _fullness(span), _fullness(known)
-    return ours > theirs or (ours == theirs and _canonical(span) > _canonical(known))
-
-
-def _fullness(span: SpanRecord) -> tuple[bool, int, int, int, int]:
-    return (bool(span.end_ns), span.end_ns, len(span.attributes), len(span.events), span.seq)
-
-
-def _canonical(span: SpanRecord) -> str:
-    return repr((span.name, span.parent_span_id, span.start_ns, span.status, span)) + to_text(
-        dict(sorted(span.attributes.items()))
-    )
-
-
-def _cut_cycles(nodes: Iterable[Node]) -> None:
-    """Cut each cycle of parents at its earliest span."""
-    done: set[str] = set()
-    for node in nodes:
-        path: dict[str, Node] = {}
-        current: Node | None = node
-        while current is not None and current.span_id not in done:
-            if current.span_id in path:
-                members = list(path.values())
-                cycle = members[members.index(current) :]
-                min(cycle, key=lambda n: (n.record.start_ns, n.span_id)).parent = None
-                break
-            path[current.span_id] = current
-            current = current.parent
-        done.update(path)
-
-
-def _set_depths(nodes: Iterable[Node]) -> None:
-    waiting = [node for node in nodes if node.parent is None]
-    while waiting:
-        node = waiting.pop()
-        for child in node.children:
-            child.depth = node.depth + 1
-            waiting.append(child)
-
-
-def _join_logs(
-    records: list[SpanRecord], logs: Sequence[LogRecord]
-) -> dict[str, tuple[SpanEvent, ...]]:
-    """The events of spans that have logs, both in order of time."""
-    by_id = {record.span_id: record for record in records}
-    sole = ""
-    if any(log.span_id not in by_id for log in logs):
-        sole = _sole_inference(records)
-    found: dict[str, list[SpanEvent]] = {}
-    for event_span, event in _log_events(logs):
-        span_id = event_span if event_span in by_id else sole
-        if span_id:
-            found.setdefault(span_id, []).append(event)
-    return {
-        span_id: tuple(sorted((*by_id[span_id].events, *events), key=lambda event: event.time_ns))
-        for span_id, events in found.items()
-    }
-
-
-def _sole_inference(records: list[SpanRecord]) -> str:
-    """The id of the trace's one inference span, "" if there is none or more."""
-    kinds = [
-        record.span_id
-        for record in records
-        if read(scope_name=record.scope_name, name=record.name, attributes=record.attributes).kind
-        in _INFERENCE
-    ]
-    return kinds[0] if len(kinds) == 1 else ""
-
-
-def _log_events(logs: Sequence[LogRecord]) -> Iterable[tuple[str, SpanEvent]]:
-    """The logs as events with the ids of their spans, repeated ones once, in order."""
-    keyed: dict[tuple[int, str, str, str], tuple[int, str, SpanEvent]] = {}
-    for log in logs:
-        event = _as_event(log)
-        text = to_text(dict(sorted(event.attributes.items())))
-        key = (log.time_ns, log.span_id, event.name, text)
-        known = keyed.get(key)
-        if known is None or log.seq < known[0]:
-            keyed[key] = (log.seq, log.span_id, event)
-    for key in sorted(keyed, key=lambda k: (k[0], keyed[k][0], k)):
-        yield keyed[key][1], keyed[key][2]
-
-
-def _as_event(log: LogRecord) -> SpanEvent:
-    body = decode(log.body)
-    data = dict(body) if isinstance(body, dict) else {} if body is None else {"body": body}
-    name = log.event_name or to_name(log.attributes.get("event.name") or data.get("event.name"))
-    return SpanEvent(name=name, time_ns=log.time_ns, attributes={**log.attributes, **data})

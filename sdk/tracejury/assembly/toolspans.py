@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 from tracejury.assembly import unwrap
-from tracejury.assembly.nodes import Forest, Node
+from tracejury.assembly.forest import Forest
+from tracejury.assembly.nodes import Node
 from tracejury.dialects.decode import to_content
 from tracejury.trace import SpanError
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tracejury.assembly.forest import Forest
 from tracejury.assembly.messages import last_text
-from tracejury.assembly.nodes import Forest, Node
+from tracejury.assembly.nodes import Node
 from tracejury.assembly.usage import Call
 from tracejury.dialects.decode import to_content
 from tracejury.trace import Message, Turn

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
-from tracejury.assembly.nodes import Forest, Node
+from tracejury.assembly.forest import Forest
+from tracejury.assembly.nodes import Node
 from tracejury.assembly.prices import estimate_usd
 from tracejury.dialects.decode import to_name
 from tracejury.trace import Cost, Message, Usage

@@ -186,6 +186,18 @@ class _Index:
 _INDEX: Final = _Index(DIALECTS)
 
 
+def is_read(key: str) -> bool:
+    """Whether some rule of some dialect reads this attribute."""
+    match = _INDEXED.match(key)
+    return (
+        key in _INDEX.attributes
+        or key in _INDEX.kinds
+        or (match is not None and match[1] in _INDEX.flat)
+        or any(key.startswith(prefix) for _, _, prefix in _INDEX.prefixed)
+        or any(key in keys for _, _, t in _INDEX.together for _, keys in t.members)
+    )
+
+
 def compile_plan(scope: str, keys: tuple[str, ...], events: tuple[str, ...]) -> Plan:
     """The plan for spans of a scope with these attribute keys and event names."""
     entries: dict[Field, list[Entry]] = defaultdict(list)

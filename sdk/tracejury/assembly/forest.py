@@ -1,0 +1,101 @@
+"""The spans of a trace as a forest: duplicates dropped, logs joined, cycles cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tracejury.assembly.logs import join_logs
+from tracejury.assembly.nodes import Node
+from tracejury.dialects.decode import to_text
+from tracejury.trace import LogRecord, SpanRecord
+
+
+class Forest:
+    """The nodes of a trace in order of start, and the roots among them."""
+
+    __slots__ = ("nodes", "roots")
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self.nodes = nodes
+        self.roots = [node for node in nodes if node.parent is None]
+
+
+def build_forest(spans: Iterable[SpanRecord], logs: Sequence[LogRecord] = ()) -> Forest:
+    """The trace's spans in their places; the same for any order of arrival."""
+    records = distinct(spans)
+    joined = join_logs(records, logs) if logs else {}
+    nodes = {
+        record.span_id: Node(record, joined.get(record.span_id, record.events))
+        for record in records
+    }
+    for node in nodes.values():
+        parent = nodes.get(node.record.parent_span_id) if node.record.parent_span_id else None
+        node.parent = parent if parent is not node else None
+    _cut_cycles(nodes.values())
+    for node in nodes.values():
+        if node.parent is not None:
+            node.parent.children.append(node)
+    _set_depths(nodes.values())
+    ordered = sorted(nodes.values(), key=_place)
+    for position, node in enumerate(ordered):
+        node.order = position
+        node.children.sort(key=_place)
+    return Forest(ordered)
+
+
+def _place(node: Node) -> tuple[int, int, int, str]:
+    record = node.record
+    return (record.start_ns, node.depth, record.end_ns, record.span_id)
+
+
+def distinct(spans: Iterable[SpanRecord]) -> list[SpanRecord]:
+    """One record per span id, in order of id: the ended version wins, then the fuller one."""
+    best: dict[str, SpanRecord] = {}
+    for span in spans:
+        if span.attributes.get("logfire.span_type") == "pending_span":
+            continue
+        known = best.get(span.span_id)
+        if known is None or (known is not span and _is_better(span, known)):
+            best[span.span_id] = span
+    return [best[span_id] for span_id in sorted(best)]
+
+
+def _is_better(span: SpanRecord, known: SpanRecord) -> bool:
+    ours, theirs = _fullness(span), _fullness(known)
+    return ours > theirs or (ours == theirs and _canonical(span) > _canonical(known))
+
+
+def _fullness(span: SpanRecord) -> tuple[bool, int, int, int, int]:
+    return (bool(span.end_ns), span.end_ns, len(span.attributes), len(span.events), span.seq)
+
+
+def _canonical(span: SpanRecord) -> str:
+    return repr((span.name, span.parent_span_id, span.start_ns, span.status, span)) + to_text(
+        dict(sorted(span.attributes.items()))
+    )
+
+
+def _cut_cycles(nodes: Iterable[Node]) -> None:
+    """Cut each cycle of parents at its earliest span."""
+    done: set[str] = set()
+    for node in nodes:
+        path: dict[str, Node] = {}
+        current: Node | None = node
+        while current is not None and current.span_id not in done:
+            if current.span_id in path:
+                members = list(path.values())
+                cycle = members[members.index(current) :]
+                min(cycle, key=lambda n: (n.record.start_ns, n.span_id)).parent = None
+                break
+            path[current.span_id] = current
+            current = current.parent
+        done.update(path)
+
+
+def _set_depths(nodes: Iterable[Node]) -> None:
+    waiting = [node for node in nodes if node.parent is None]
+    while waiting:
+        node = waiting.pop()
+        for child in node.children:
+            child.depth = node.depth + 1
+            waiting.append(child)

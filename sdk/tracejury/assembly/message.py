@@ -1,0 +1,199 @@
+"""One message, from the object that a framework records for it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tracejury.assembly import unwrap
+from tracejury.assembly.parts import parse_call, parse_content, part_type
+from tracejury.dialects.decode import decode
+from tracejury.trace import Message, Part, Role
+
+MAX_DEPTH = 12
+
+_ROLES: Final[dict[str, Role]] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "aimessagechunk": "assistant",
+    "model": "assistant",
+    "agent": "assistant",
+    "tool": "tool",
+    "function": "tool",
+    "ipython": "tool",
+    "tool-response": "tool",
+    "tool-call": "assistant",
+    "systemmessage": "system",
+    "humanmessage": "user",
+    "aimessage": "assistant",
+    "toolmessage": "tool",
+    "functionmessage": "tool",
+    "usermessage": "user",
+    "assistantmessage": "assistant",
+}
+_FINISH: Final = {
+    **dict.fromkeys(("stop", "end_turn", "stop_sequence"), "stop"),
+    **dict.fromkeys(("length", "max_tokens"), "length"),
+    **dict.fromkeys(
+        ("tool_calls", "tool_call", "tool_use", "tool-calls", "function_call"), "tool_call"
+    ),
+    **dict.fromkeys(("content_filter", "content-filter", "safety", "refusal"), "content_filter"),
+}
+_ENVELOPES: Final = frozenset({"lc", "data", "message"})
+
+
+def finish_reason(value: Any) -> str:
+    """The finish reason in one vocabulary; unknown ones as they are."""
+    if isinstance(value, list):
+        value = value[0] if value else ""
+    if not isinstance(value, str):
+        return ""
+    name = value.rsplit(".", 1)[-1] if value.startswith("FinishReason.") else value
+    return _FINISH.get(name.lower(), name)
+
+
+def to_role(value: Any, default: Role) -> Role:
+    """The role that a library's word for it means."""
+    return _ROLES.get(value.lower(), default) if isinstance(value, str) else default
+
+
+def is_message(data: dict[str, Any]) -> bool:
+    """Whether the object is one message (rather than a part, or a container of messages)."""
+    if "role" in data or "_role" in data:
+        return isinstance(data.get("role", data.get("_role")), str)
+    if len(data) == 1:
+        return isinstance(data.get("message"), dict)
+    if "lc" in data and isinstance(data.get("kwargs"), dict):
+        return True
+    if isinstance(data.get("message"), dict | str) and data.keys() & {
+        "finish_reason",
+        "index",
+        "logprobs",
+        "generation_info",
+        "text",
+    }:
+        return True
+    kind = data.get("type")
+    if isinstance(data.get("source"), str) and "content" in data and isinstance(kind, str):
+        return True
+    if not isinstance(kind, str) or kind.lower() not in _ROLES:
+        return False
+    return isinstance(data.get("data"), dict) or "content" in data
+
+
+def parse_message(data: dict[str, Any], role: Role, depth: int) -> Message | None:
+    """One message from an object; envelopes around it are opened."""
+    finish = finish_reason(data.get("finish_reason"))
+    inner = _opened(data)
+    if inner is not data:
+        if isinstance(inner, str):
+            inner = {"content": inner}
+        if depth > MAX_DEPTH:
+            return None
+        inner = {"role": data["role"], **inner} if "role" in data and "role" not in inner else inner
+        if "tool_calls" in data and "tool_calls" not in inner:
+            inner = {**inner, "tool_calls": data["tool_calls"]}
+        message = parse_message(inner, role, depth + 1)
+        if message is None or message.finish_reason or not finish:
+            return message
+        return make_message(message.role, list(message.parts), message.name, finish)
+    spoken = _role_of(data, role)
+    parts = _parts_of(data, spoken)
+    meta = data.get("meta", data.get("_meta"))
+    if not finish and isinstance(meta, dict):
+        finish = finish_reason(meta.get("finish_reason"))
+    if not parts and not finish:
+        return None
+    name = data.get("name")
+    return make_message(spoken, parts, name if isinstance(name, str) else "", finish)
+
+
+def _opened(data: dict[str, Any]) -> Any:
+    """The message inside an envelope of LangChain, OpenInference or a choice; else the object."""
+    if not _ENVELOPES & data.keys():
+        return data
+    if "lc" in data and isinstance(data.get("kwargs"), dict):
+        names = data.get("id")
+        kind = names[-1] if isinstance(names, list) and names and isinstance(names[-1], str) else ""
+        return {"role": _class_role(kind), **data["kwargs"]}
+    if isinstance(data.get("data"), dict) and "content" in data["data"]:
+        return {"role": data.get("type"), **data["data"]}
+    message = decode(data.get("message"))
+    if isinstance(message, list):
+        return {"role": data.get("role", "assistant"), "content": message}
+    return message if isinstance(message, dict | str) and message else data
+
+
+def _class_role(kind: str) -> str:
+    return kind.removesuffix("Chunk") if kind.endswith("Chunk") else kind
+
+
+def _role_of(data: dict[str, Any], default: Role) -> Role:
+    role = data.get("role", data.get("_role"))
+    if isinstance(role, str):
+        return to_role(role, default)
+    if isinstance(data.get("source"), str):
+        return to_role(data["source"], "assistant")
+    return to_role(data.get("type"), default)
+
+
+def _parts_of(data: dict[str, Any], role: Role) -> list[Part]:
+    parts: list[Part] = []
+    for key in ("parts", "content", "_content", "contents", "blocks"):
+        if data.get(key) not in (None, "", []):
+            parts = _contents(data, data[key], role)
+            break
+    known = {part.id for part in parts if part.type == "tool_call" and part.id}
+    calls = decode(data.get("tool_calls"))
+    for call in calls if isinstance(calls, list) else []:
+        part = parse_call(call) if isinstance(call, dict) else None
+        if part is not None and not (part.id and part.id in known):
+            parts.append(part)
+    if not isinstance(calls, list) or not calls:
+        parts.extend(_legacy_call(data))
+    return parts
+
+
+def _contents(data: dict[str, Any], content: Any, role: Role) -> list[Part]:
+    if role == "tool":
+        blocks = decode(content)
+        if not (isinstance(blocks, list) and any(part_type(b) == "tool_result" for b in blocks)):
+            return [_result_of(data, content)]
+        content = blocks
+    return parse_content(content)
+
+
+def _result_of(data: dict[str, Any], content: Any) -> Part:
+    found = unwrap.output(content)
+    ids = (data.get(key) for key in ("tool_call_id", "id", "call_id"))
+    call_id = next((value for value in ids if isinstance(value, str) and value), found.id)
+    name = data.get("name")
+    return Part(
+        type="tool_result",
+        id=call_id,
+        name=name if isinstance(name, str) else found.name,
+        output=found.value,
+        is_error=found.is_error or data.get("status") == "error",
+    )
+
+
+def _legacy_call(data: dict[str, Any]) -> list[Part]:
+    call = data.get("function_call")
+    if isinstance(call, dict):
+        part = parse_call(call)
+        return [part] if part else []
+    name = data.get("function_call_name")
+    if isinstance(name, str) and name:
+        raw = data.get("function_call_arguments_json")
+        return [Part(type="tool_call", name=name, arguments=unwrap.arguments(raw)[0])]
+    return []
+
+
+def make_message(role: Role, parts: list[Part], name: str = "", finish: str = "") -> Message:
+    """A message; one of the user's that holds only tool results is the tool's."""
+    if role == "user" and parts and all(part.type == "tool_result" for part in parts):
+        role = "tool"
+    return Message(role=role, parts=tuple(parts), name=name, finish_reason=finish)
