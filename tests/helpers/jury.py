@@ -16,7 +16,9 @@ from pathlib import Path
 from tests.helpers.worker import Bench
 from tracejury_collector.store.server import StoreServer
 
+ROOT = Path(__file__).parents[2]
 PATIENCE_S = 60.0
+MOST_ENDS = 50
 
 
 @dataclass
@@ -39,13 +41,13 @@ class Room:
         argv = [sys.executable, "-m", "tests.helpers.hostile"]
         settings = [self.store.config.model_dump_json(), str(self.socket)]
         return subprocess.Popen(
-            [*argv, *settings], stdin=subprocess.DEVNULL, start_new_session=True
+            [*argv, *settings], stdin=subprocess.DEVNULL, start_new_session=True, cwd=ROOT
         )
 
     def keep(self, count: int) -> None:
         """Keep this many processes alive until the room is closed."""
         self._processes = [self.spawn() for _ in range(count)]
-        while not self._closed.wait(0.02):
+        while self.ended < MOST_ENDS and not self._closed.wait(0.02):
             for n, process in enumerate(self._processes):
                 if process.poll() is not None:
                     self.ended += 1

@@ -1,0 +1,79 @@
+"""Jury processes may die at any moment; every pair is judged once all the same."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.helpers.hostile import registry
+from tests.helpers.jury import room, wait_until
+from tests.helpers.worker import Bench, bench, child, root
+from tracejury_collector.jury.pool import QUEUE_FILL, QUEUE_LOW
+
+EVALUATORS = ["non-empty-output", "no-loops", "no-tool-errors"]
+SETTINGS: dict[str, Any] = {"rules": {"default": {"evaluators": EVALUATORS}}}
+PAIRS = "SELECT count(*), count(DISTINCT (decision_id, evaluator)) FROM base.results"
+
+
+def select(store: Bench, traces: int) -> None:
+    for first in range(1, traces + 1, 500):
+        last = min(first + 500, traces + 1)
+        store.spans(*[root(n) for n in range(first, last)])
+    store.clock.advance(4)
+    while store.worker.tick():
+        pass
+
+
+def test_killed_processes_lose_and_repeat_nothing(tmp_path: Path) -> None:
+    traces = 1500
+    with bench(tmp_path, SETTINGS, registry()) as store:
+        select(store, traces)
+        with room(store, tmp_path, processes=2) as jury:
+            for _ in range(6):
+                wait_until(lambda: store.jury.stats.workers > 0)
+                time.sleep(0.05)
+                for pid in jury.pids[:1]:
+                    os.killpg(pid, signal.SIGKILL)
+            jury.until_judged()
+        assert store.rows(PAIRS) == [(traces * 3, traces * 3)]
+        assert (
+            store.rows("SELECT DISTINCT outcome FROM base.results WHERE outcome = 'failure'") == []
+        )
+
+
+def test_a_store_that_starts_again_finds_what_is_left(tmp_path: Path) -> None:
+    traces = 400
+    with bench(tmp_path, SETTINGS, registry()) as store:
+        select(store, traces)
+        with room(store, tmp_path):
+            wait_until(lambda: bool(store.rows("FROM base.results LIMIT 1")))
+        store.restart()
+        with room(store, tmp_path) as jury:
+            jury.until_judged()
+        assert store.rows(PAIRS) == [(traces * 3, traces * 3)]
+
+
+def test_a_backlog_waits_in_the_database(tmp_path: Path) -> None:
+    traces = QUEUE_FILL + QUEUE_LOW + 500
+    with bench(tmp_path, SETTINGS, registry()) as store:
+        select(store, traces)
+        with room(store, tmp_path, processes=0):
+            wait_until(lambda: store.jury.stats.queued > 0)
+            time.sleep(0.3)
+            assert store.jury.stats.queued == QUEUE_FILL
+        store.restart()
+        with room(store, tmp_path) as jury:
+            jury.until_judged()
+        assert store.rows(PAIRS) == [(traces * 3, traces * 3)]
+
+
+def test_live_traces_are_judged_as_they_are_finished(tmp_path: Path) -> None:
+    with bench(tmp_path, SETTINGS, registry()) as store, room(store, tmp_path) as jury:
+        for number in range(1, 6):
+            store.spans(root(number), child(number))
+            store.after(4)
+            wait_until(lambda n=number: store.rows(PAIRS) == [(n * 3, n * 3)])  # type: ignore[misc]
+        jury.until_judged()
