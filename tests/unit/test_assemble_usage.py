@@ -151,6 +151,22 @@ def test_reported_cost_wins_over_the_list_price() -> None:
     assert (trace.cost.usd, trace.cost.source) == (0.5, "reported")
 
 
+def test_a_reported_cost_of_nothing_is_believed_only_if_no_price_is_known() -> None:
+    free = {IN: 10, OUT: 5, "gen_ai.usage.cost": 0.0}
+    assert assemble([llm("llm", "", **free)]).cost.source == "estimated"
+    local = assemble([llm("llm", "", gen_ai__request__model="my-own-model", **free)])
+    assert (local.cost.usd, local.cost.source) == (0.0, "reported")
+
+
+def test_a_span_that_only_prepares_a_call_is_no_call() -> None:
+    prepares = llm("prepare", at=1, **{"input.value": "q"})
+    real = llm("real", at=2, **{IN: 10, OUT: 5})
+    failed = llm("failed", at=3, status="error")
+    found = assemble([agent(), prepares, real, failed]).llm_calls
+    assert [call.span_id for call in found] == ["real", "failed"]
+    assert len(assemble([agent(), prepares]).llm_calls) == 1
+
+
 def test_a_reported_cost_of_the_run_wins_over_estimates_of_its_calls() -> None:
     trace = assemble([agent(**{"llm.cost.total": 0.25}), llm("llm", at=1, **{IN: 10, OUT: 5})])
     assert (trace.cost.usd, trace.cost.source) == (0.25, "reported")

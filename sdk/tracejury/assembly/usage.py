@@ -35,16 +35,25 @@ class Call:
 
     @cached_property
     def reported_usd(self) -> float | None:
-        """The cost that a span reports, None if none does."""
+        """The cost that a span reports, None if none does.
+
+        A library that knows no price reports 0: believed only if the price table knows none either.
+        """
         costs = (node.fields.cost_usd for node in self.nodes)
-        return next((cost for cost in costs if cost is not None), None)
+        cost = next((cost for cost in costs if cost is not None), None)
+        return None if cost == 0 and self.list_price_usd else cost
+
+    @cached_property
+    def list_price_usd(self) -> float | None:
+        """The cost by list price, None if it is unknown."""
+        return estimate_usd(self.provider, self.model, self.usage, self.main.record.start_ns)
 
     @cached_property
     def cost(self) -> Cost:
         """Reported cost, else the list price, else unknown."""
         if self.reported_usd is not None:
             return Cost(usd=self.reported_usd, source="reported")
-        usd = estimate_usd(self.provider, self.model, self.usage, self.main.record.start_ns)
+        usd = self.list_price_usd
         return Cost(usd=usd, source=None if usd is None else "estimated")
 
     @property
@@ -128,7 +137,22 @@ def model_calls(forest: Forest) -> list[Call]:
                 same[0].nodes.append(node)
         visible[id(node)] = [] if node.kind in _BARRIERS else below
     calls.sort(key=lambda call: call.main.order)
-    return _without_repeats(calls)
+    return _without_preparations(_without_repeats(calls))
+
+
+def _without_preparations(calls: list[Call]) -> list[Call]:
+    """Without ended spans that show no sign of a reply, if other calls of the trace do."""
+    if not any(has_usage(call.usage) for call in calls):
+        return calls
+    return [
+        call
+        for call in calls
+        if has_usage(call.usage)
+        or call.output
+        or call.response_id
+        or call.main.error is not None
+        or not call.main.record.end_ns
+    ]
 
 
 def _gather(lists: list[list[Call]]) -> list[Call]:
@@ -166,8 +190,14 @@ def _without_repeats(calls: list[Call]) -> list[Call]:
     return kept
 
 
+_CACHED = (
+    *("usage", "reported_usd", "list_price_usd", "cost"),
+    *("input", "output", "requested_model", "response_id"),
+)
+
+
 def _forget(call: Call) -> None:
-    for name in ("usage", "reported_usd", "cost", "input", "output", "requested_model"):
+    for name in _CACHED:
         call.__dict__.pop(name, None)
 
 
@@ -215,7 +245,7 @@ class Totals:
     def _cost(self, forest: Forest, calls: list[Call]) -> Cost:
         reported = [call for call in calls if call.reported_usd is not None]
         covered = _ancestors(node for call in reported for node in call.nodes)
-        groups = _topmost(forest, covered, lambda node: node.fields.cost_usd is not None)
+        groups = _topmost(forest, covered, lambda node: bool(node.fields.cost_usd))
         amounts = [call.reported_usd or 0.0 for call in reported]
         amounts += [node.fields.cost_usd or 0.0 for node in groups]
         inside = {id(node) for node in groups}
