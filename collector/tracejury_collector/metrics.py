@@ -1,9 +1,9 @@
-"""The service's own metrics, read at each scrape from what is counted durably."""
+"""The service's own metrics."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -13,22 +13,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _BUCKETS_S = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
-Counters = Mapping[tuple[str, str], int]
-
 
 class Metrics:
-    """The metrics of one service.
+    """The metrics of one service; `families` gives the ones that are read at each scrape."""
 
-    `counters` gives the durable counts by (name, signal); `gauges` the present values by name.
-    """
-
-    def __init__(
-        self,
-        counters: Callable[[], Counters],
-        gauges: Mapping[str, tuple[str, Callable[[], float]]],
-    ) -> None:
+    def __init__(self, families: Callable[[], Iterable[Metric]]) -> None:
         self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(_Durable(counters, gauges))
+        self._registry.register(_AtScrape(families))
         self._latency = Histogram(
             "tracejury_http_request_seconds",
             "Time to answer a request of the API.",
@@ -46,30 +37,30 @@ class Metrics:
         return generate_latest(self._registry)
 
 
-class _Durable(Collector):
-    """Counts that outlive the process, and values of this moment."""
+class _AtScrape(Collector):
+    """Metrics that are read when they are asked for."""
 
-    def __init__(
-        self,
-        counters: Callable[[], Counters],
-        gauges: Mapping[str, tuple[str, Callable[[], float]]],
-    ) -> None:
-        self._counters = counters
-        self._gauges = gauges
+    def __init__(self, families: Callable[[], Iterable[Metric]]) -> None:
+        self._families = families
 
     def collect(self) -> Iterable[Metric]:
         """Yield the metrics as they are now."""
-        records = CounterMetricFamily(
-            "tracejury_records",
-            "Spans and log records by what became of them: "
-            "received = stored + duplicate + rejected + shed.",
-            labels=["signal", "result"],
-        )
-        for (name, signal), value in sorted(self._counters().items()):
-            records.add_metric([signal, name], value)
-        yield records
-        for name, (help_text, read) in self._gauges.items():
-            yield GaugeMetricFamily(name, help_text, value=read())
+        return self._families()
+
+
+def gauge(name: str, help_text: str, value: float) -> Metric:
+    """Return a value of this moment."""
+    return GaugeMetricFamily(name, help_text, value=value)
+
+
+def counter(
+    name: str, help_text: str, labels: Sequence[str], values: Mapping[tuple[str, ...], int]
+) -> Metric:
+    """Return counts by the values of their labels."""
+    family = CounterMetricFamily(name, help_text, labels=labels)
+    for key, value in sorted(values.items()):
+        family.add_metric(key, value)
+    return family
 
 
 class LatencyMiddleware:

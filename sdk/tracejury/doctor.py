@@ -150,7 +150,7 @@ def _running(url: str | None) -> Iterator[Check]:
 
 def _test_span(client: Client, health: Health) -> Check:
     """Send one span through the OTLP port and look for its trace in the API."""
-    endpoint = health.listen.get("otlp_http", "127.0.0.1:4318")
+    endpoint = _reachable(health.listen.get("otlp_http", "127.0.0.1:4318"), client.url)
     trace_id, started_s = secrets.token_hex(16), time.monotonic()
     try:
         httpx.post(
@@ -175,6 +175,12 @@ def _test_span(client: Client, health: Health) -> Check:
         detail=f"was accepted at {endpoint}, but its trace {trace_id} cannot be read",
         remedy="check that --url and the OTLP port belong to the same service; read its log",
     )
+
+
+def _reachable(address: str, url: str) -> str:
+    """Return the address, a wildcard host replaced by the host of `url`."""
+    host, _, port = address.rpartition(":")
+    return f"{httpx.URL(url).host}:{port}" if host in ("0.0.0.0", "[::]") else address
 
 
 def _is_known(client: Client, trace_id: str) -> bool:

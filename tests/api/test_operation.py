@@ -42,7 +42,21 @@ def test_metrics_count_records_by_what_became_of_them(api: Api) -> None:
     assert 'tracejury_records_total{result="stored",signal="spans"} 2.0' in text
     assert 'tracejury_records_total{result="duplicate",signal="spans"} 2.0' in text
     assert "tracejury_open_traces 1.0" in text
-    assert "tracejury_jury_queue" in text
+    assert "tracejury_jury_queue 0.0" in text
+    api.finish()
+    text = api.http.get("/metrics").text
+    assert 'tracejury_traces_finished_total{completed_by="root_ended"} 1.0' in text
+    assert "tracejury_open_traces 0.0" in text
+
+
+def test_every_metric_stands_in_the_documentation(shared: Api) -> None:
+    text = (DOCS / "api.md").read_text("utf-8")
+    families = re.findall(r"^# TYPE (tracejury_\w+) (\w+)", shared.http.get("/metrics").text, re.M)
+    assert len(families) >= 8
+    assert [name for name, kind in families if kind != "gauge" and f"`{name}" not in text] == []
+    assert [
+        name for name, kind in families if f"`{name}" not in text and "created" not in name
+    ] == []
 
 
 def test_metrics_tell_the_latency_by_route_and_not_by_path(api: Api) -> None:

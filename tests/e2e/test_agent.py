@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
 from tests.helpers.service import RunningService, eventually, running_service
@@ -74,13 +78,33 @@ def test_the_doctor_sends_a_span_and_finds_its_trace(service: RunningService) ->
     assert run.returncode == 0, run.stdout
 
 
-def test_the_demo_rebuilds_and_judges_a_real_agents_run(tmp_path: Path) -> None:
-    run = subprocess.run(
-        [sys.executable, "-m", "tracejury", "demo", "--json"],
-        capture_output=True, text=True, timeout=110, check=False, cwd=tmp_path,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    trace = json.loads(run.stdout)["trace"]
+def test_the_demo_judges_a_real_agents_run_and_keeps_its_service_until_told(
+    tmp_path: Path,
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "tracejury", "demo", "--keep", "--json"],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    ) as demo:
+        try:
+            assert demo.stdout is not None
+            lines: list[str] = []
+            while not lines or lines[-1] not in ("}\n", ""):
+                lines.append(demo.stdout.readline())
+            document = json.loads("".join(lines))
+            _check_demo(document["trace"])
+            assert httpx.get(f"{document['api']}/readyz").status_code == 200
+        finally:
+            demo.send_signal(signal.SIGTERM)
+        assert demo.wait(30) == 0
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{document['api']}/readyz")
+    assert list(tmp_path.iterdir()) == []
+
+
+def _check_demo(trace: dict[str, Any]) -> None:
     assert trace["kind"] == "agent"
     assert trace["status"] == "complete"
     assert trace["models"] == ["gpt-4o"]
@@ -98,4 +122,14 @@ def test_the_demo_rebuilds_and_judges_a_real_agents_run(tmp_path: Path) -> None:
     assert verdicts["right-tools"] == "pass"
     assert len(verdicts) == 6
     assert set(verdicts.values()) == {"pass"}
-    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_demo_prints_what_was_rebuilt_and_the_verdicts(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "tracejury", "demo"],
+        capture_output=True, text=True, timeout=110, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    for said in ("get_weather(", "24", "tokens", "latency", "cost     $0.00", "right-tools"):
+        assert said in run.stdout
+    assert "http://127.0.0.1:" in run.stdout

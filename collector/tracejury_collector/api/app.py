@@ -11,9 +11,9 @@ from fastapi_offline import FastAPIOffline
 from tracejury_collector.api import health, imports, results, sql, traces
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.guard import SMALL_BODY_BYTES, BodyLimit, OriginGuard
+from tracejury_collector.api.measures import service_metrics
 from tracejury_collector.api.problems import MEDIA_TYPE, install_problems
 from tracejury_collector.metrics import LatencyMiddleware, Metrics
-from tracejury_collector.store.reads import count_open_traces
 
 _DESCRIPTION = """
 Traces of agents, rebuilt from their OpenTelemetry spans, and what the jury found.
@@ -42,7 +42,7 @@ def create_app(context: ApiContext) -> FastAPI:
         telemetry=_NO_TELEMETRY,
     )
     app.state.context = context
-    app.state.metrics = _metrics(context)
+    app.state.metrics = Metrics(lambda: service_metrics(context))
     install_problems(app)
     for module in (imports, traces, results, sql, health):
         app.include_router(module.router)
@@ -80,25 +80,3 @@ def _limits(context: ApiContext) -> Callable[[str], int]:
         return context.config.limits.request_bytes if large else SMALL_BODY_BYTES
 
     return limit_bytes
-
-
-def _metrics(context: ApiContext) -> Metrics:
-    gauges: dict[str, tuple[str, Callable[[], float]]] = {
-        "tracejury_open_traces": (
-            "Traces that are not finished.",
-            lambda: count_open_traces(context.db),
-        ),
-        "tracejury_jury_queue": (
-            "Jobs that wait for the jury, among those it has taken from the database.",
-            lambda: context.jury.stats.queued,
-        ),
-        "tracejury_jury_in_flight": (
-            "Jobs that jury processes work on.",
-            lambda: context.jury.stats.in_flight,
-        ),
-        "tracejury_jury_workers": (
-            "Jury processes connected.",
-            lambda: context.jury.stats.workers,
-        ),
-    }
-    return Metrics(context.db.counters, gauges)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import time
 from collections.abc import Iterator
 
@@ -23,6 +24,7 @@ _UNREACHABLE = 3
 
 def run_demo(*, keep: bool, as_json: bool) -> int:
     """Run the demo; return the exit code."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with _service_shown() as (service, progress):
             trace = _run(service, progress)

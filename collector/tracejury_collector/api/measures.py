@@ -1,0 +1,57 @@
+"""What /metrics tells of the service, read at each scrape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client.core import Metric
+
+from tracejury_collector.api.context import ApiContext
+from tracejury_collector.metrics import counter, gauge
+from tracejury_collector.store.reads import count_open_traces
+
+
+def service_metrics(context: ApiContext) -> Iterator[Metric]:
+    """Yield the service's metrics as they are now."""
+    counts = context.db.counters()
+    records: dict[tuple[str, ...], int] = {(s, name): n for (name, s), n in counts.items()}
+    yield counter(
+        "tracejury_records",
+        "Spans and log records by what became of them: "
+        "received = stored + duplicate + rejected + shed. Outlives restarts.",
+        ["signal", "result"],
+        records,
+    )
+    yield counter(
+        "tracejury_traces_finished",
+        "Revisions finished since the store started, by what finished them.",
+        ["completed_by"],
+        {(name,): n for name, n in dict(context.worker.finished).items()},
+    )
+    yield gauge(
+        "tracejury_open_traces", "Traces that are not finished.", count_open_traces(context.db)
+    )
+    yield from _jury_metrics(context)
+
+
+def _jury_metrics(context: ApiContext) -> Iterator[Metric]:
+    stats = context.jury.stats
+    yield counter(
+        "tracejury_jury_outcomes",
+        "Outcomes of evaluators since the store started: score, skip, failure.",
+        ["outcome"],
+        {(name,): n for name, n in stats.outcomes.items()},
+    )
+    yield counter(
+        "tracejury_jury_killed",
+        "Jury processes killed because an evaluator ran too long, since the store started.",
+        [],
+        {(): stats.killed},
+    )
+    yield gauge(
+        "tracejury_jury_queue",
+        "Jobs that wait for the jury, among those taken from the database.",
+        stats.queued,
+    )
+    yield gauge("tracejury_jury_in_flight", "Jobs that jury processes work on.", stats.in_flight)
+    yield gauge("tracejury_jury_workers", "Jury processes connected.", stats.workers)
