@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,16 +61,20 @@ def test_a_run_of_hashes_older_than_the_window_is_forgotten() -> None:
     assert window.sift(*_halves([(1, 1), (2, 2)]), now_ns=0).new.tolist() == [True, False]
 
 
-def test_the_window_stays_bounded_and_holds_the_newest_rows() -> None:
+def test_the_window_stays_bounded_and_holds_the_newest_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dedup, "WINDOW_ROWS", 40_000)
+    monkeypatch.setattr(dedup, "RUN_ROWS", 10_000)
     window = DedupWindow()
     random = np.random.default_rng(1)
     batches = []
-    for _ in range(45):
-        halves = random.integers(0, 2**64, size=(2, 100_000), dtype=np.uint64)
+    for _ in range(90):
+        halves = random.integers(0, 2**64, size=(2, 1000), dtype=np.uint64)
         batches.append(halves)
         window.remember(window.sift(halves[0], halves[1], now_ns=0).run)
-        assert len(window) <= dedup.WINDOW_ROWS + 600_000
-    for halves in batches[-20:]:
+        assert len(window) <= 50_000
+    for halves in batches[-40:]:
         assert not window.sift(halves[0], halves[1], now_ns=0).new.any()
     assert window.sift(batches[0][0], batches[0][1], now_ns=0).new.all()
 

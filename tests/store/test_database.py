@@ -198,6 +198,54 @@ def test_a_killed_process_keeps_every_acknowledged_span_once(tmp_path: Path) -> 
         assert seqs == last == len(rows)
 
 
+def test_a_disk_that_fills_up_loses_nothing_and_the_database_heals_itself(tmp_path: Path) -> None:
+    code = """
+import random, resource, sys
+from tests.helpers.store import span_row, span_table
+from tracejury.errors import TracejuryError
+from tracejury_collector.config import StorageSettings
+from tracejury_collector.store.append import Appender
+from tracejury_collector.store.database import Database
+import duckdb
+
+def limit(size):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+random.seed(1)
+settings = StorageSettings(memory=128 << 20, threads=1, checkpoint_wal=int(sys.argv[2]))
+db = Database.open(sys.argv[1], settings)
+appender = Appender(db)
+stored, failed = [], []
+for n in range(40):
+    if n in (5, 25):
+        limit(2_000_000 if n == 5 else resource.RLIM_INFINITY)
+    table = span_table(
+        span_row(span_id=f"{10 * n + i:016x}", input=random.randbytes(10_000).hex())
+        for i in range(10)
+    )
+    try:
+        answer = appender.append("spans", table, 0).result(timeout=60)
+        stored.append(answer.stored)
+    except (TracejuryError, duckdb.OperationalError):
+        failed.append(table)
+assert len(failed) > 5 and len(stored) > 15, (len(failed), len(stored))
+for table in failed:
+    stored.append(appender.append("spans", table, 0).result(timeout=60).stored)
+with db.read() as cursor:
+    row = cursor.execute(
+        "SELECT count(*), count(DISTINCT span_id), max(seq), count(DISTINCT seq) FROM base.spans"
+    ).fetchone()
+db.close()
+assert (row, sum(stored)) == ((400, 400, 400, 400), 400), (row, stored)
+"""
+    for checkpoint_bytes in (1 << 20, 1 << 30):
+        path = tmp_path / f"{checkpoint_bytes}"
+        command = [sys.executable, "-c", code, str(path), str(checkpoint_bytes)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[-2000:]
+        assert not list(tmp_path.glob("*damaged*"))
+
+
 @pytest.fixture
 def crashed(tmp_path: Path) -> Path:
     """Give a database file with one checkpointed and many logged commits."""

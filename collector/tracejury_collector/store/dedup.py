@@ -11,7 +11,7 @@ Hashes = NDArray[np.uint64]
 
 WINDOW_NS = 15 * 60 * 1_000_000_000
 WINDOW_ROWS = 2_000_000
-_RUN_ROWS = 1 << 19
+RUN_ROWS = 1 << 19
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -93,7 +93,7 @@ class DedupWindow:
 
     @staticmethod
     def _is_due(older: Run, newer: Run) -> bool:
-        return len(older) < 2 * len(newer) and len(older) + len(newer) <= _RUN_ROWS
+        return len(older) < 2 * len(newer) and len(older) + len(newer) <= RUN_ROWS
 
 
 def _merge(older: Run, newer: Run) -> Run:

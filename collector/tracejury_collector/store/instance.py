@@ -75,8 +75,8 @@ class Instance:
             self._cursors.add(cursor)
         try:
             yield cursor
-        except duckdb.FatalException as error:
-            raise Unavailable(f"the database is being opened again: {error}") from error
+        except (duckdb.FatalException, duckdb.IOException) as error:
+            raise Unavailable(f"the database cannot be read now: {error}") from error
         finally:
             with self._changed:
                 cursor.close()
@@ -100,7 +100,7 @@ class Instance:
         self._open()
 
     def roll_back(self) -> bool:
-        """Roll the writer's transaction back, if one is open; False when the instance is dead."""
+        """Roll the writer's transaction back, if one is open; False when the database is dead."""
         if self._root is None:
             return False
         try:
@@ -110,7 +110,7 @@ class Instance:
         except duckdb.Error:
             return False
         try:
-            self._root.execute("SELECT 1")
+            self.last_commit()
         except duckdb.Error:
             return False
         return True

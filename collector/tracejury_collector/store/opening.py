@@ -29,7 +29,14 @@ _SETTINGS = (
 )
 _NEWER = "we can only read version"
 _LOCKED = "Could not set lock on file"
-_BUSY = ("No space left on device", "Too many open files", "Cannot allocate memory")
+_BUSY = (
+    "No space left on device",
+    "Disk quota exceeded",
+    "File too large",
+    "Input/output error",
+    "Too many open files",
+    "Cannot allocate memory",
+)
 
 
 def open_database(path: str, settings: StorageSettings) -> duckdb.DuckDBPyConnection:

@@ -82,7 +82,7 @@ def run_select(
                 raise SqlRefused(
                     f"it ran longer than {limit_s:g} s; read less: filter by time, or aggregate"
                 ) from error
-            if isinstance(error, duckdb.FatalException):
+            if isinstance(error, duckdb.FatalException | duckdb.IOException):
                 raise
             raise SqlRefused(reason(error)) from error
     return QueryResult(
