@@ -196,3 +196,12 @@ def test_a_call_that_its_sender_cancels_gives_its_bytes_back(tmp_path: Path) -> 
 def test_an_unknown_method_is_unimplemented(channel: grpc.Channel) -> None:
     error, _ = refusal(channel.unary_unary("/nobody.Knows/This"), b"")
     assert error.code() == grpc.StatusCode.UNIMPLEMENTED
+
+
+def test_an_unexpected_error_is_internal_and_tells_nothing_inside(
+    receiver: RunningReceiver, channel: grpc.Channel
+) -> None:
+    receiver.store.answer = lambda header: {"id": header["id"], "secret": "x"}
+    error, _ = refusal(export_traces(channel), request_of(make_span()))
+    assert error.code() == grpc.StatusCode.INTERNAL
+    assert error.details() == "internal error"

@@ -346,3 +346,13 @@ def test_many_bodies_on_one_connection_are_no_long_header(
         client.post("/v1/traces", content=body, headers=PROTOBUF).status_code for _ in range(12)
     ]
     assert codes == [200] * 12
+
+
+def test_an_unexpected_error_is_500_and_tells_nothing_inside(
+    receiver: RunningReceiver, client: httpx.Client
+) -> None:
+    receiver.store.answer = lambda header: {"id": header["id"], "secret": "x"}
+    body = encoded(request_of(make_span()), "protobuf")
+    response = client.post("/v1/traces", content=body, headers=PROTOBUF)
+    assert response.status_code == 500
+    assert status_of(response).message == "internal error"

@@ -37,6 +37,9 @@ _RECORDED = attrgetter(
 )  # fmt: skip
 
 
+_TYPES = {schema: schema.types for schema in (SPAN_SCHEMA, LOG_SCHEMA)}
+
+
 class Rows:
     """Rows of one signal, and why others were rejected."""
 
@@ -45,6 +48,7 @@ class Rows:
     def __init__(self, shared_bytes: int) -> None:
         """Take rows that repeat at most `shared_bytes` of resource and scope in all."""
         self._rows: list[tuple[Any, ...]] = []
+        self._types = _TYPES[self.schema]
         self._shared_bytes = self._shared_left = shared_bytes
         self.rejected: Counter[str] = Counter()
 
@@ -72,8 +76,7 @@ class Rows:
             return self.schema.empty_table()
         columns = zip(*rows, strict=True)
         arrays = [
-            pa.array(column, type=field.type)
-            for column, field in zip(columns, self.schema, strict=True)
+            pa.array(column, type=type_) for column, type_ in zip(columns, self._types, strict=True)
         ]
         return pa.Table.from_arrays(arrays, schema=self.schema)
 

@@ -9,7 +9,6 @@ from typing import NoReturn, TypeAlias
 import grpc
 import grpc.aio
 
-from tracejury.errors import TracejuryError
 from tracejury_collector.errors import ConfigError, MalformedRequest, TooLarge, Unavailable
 from tracejury_collector.receive import replies
 from tracejury_collector.receive.ingest import ExportRequest, Ingest
@@ -66,13 +65,13 @@ def _handler(ingest: Ingest, signal: Signal) -> Export:
         try:
             async with ingest.admit(signal, len(body)) as reservation:
                 return await ingest.export(request, reservation)
-        except TracejuryError as error:
+        except Exception as error:  # noqa: BLE001  the edge: no traceback goes over the wire
             await _abort(context, error)
 
     return export
 
 
-async def _abort(context: Context, error: TracejuryError) -> NoReturn:
+async def _abort(context: Context, error: Exception) -> NoReturn:
     """End the call with the error's status, and when to come again in both known trailers.
 
     Go reads the standard one, Python `google.rpc.retryinfo-bin`.
