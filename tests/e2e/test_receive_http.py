@@ -8,6 +8,7 @@ import socket
 import time
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -356,3 +357,35 @@ def test_an_unexpected_error_is_500_and_tells_nothing_inside(
     response = client.post("/v1/traces", content=body, headers=PROTOBUF)
     assert response.status_code == 500
     assert status_of(response).message == "internal error"
+
+
+def swelling_body() -> bytes:
+    """Return a small body that decompresses into rows of 400 kB."""
+    span = make_span()
+    span.attributes.add(key="k").value.string_value = "x" * 400_000
+    return gzip.compress(encoded(request_of(span), "protobuf"))
+
+
+def test_rows_that_wait_for_their_commit_hold_up_new_requests(tmp_path: Path) -> None:
+    compressed = {**PROTOBUF, "content-encoding": "gzip"}
+    with (
+        running_receiver(tmp_path, in_flight_bytes=10_000, wait="100ms") as receiver,
+        httpx.Client(base_url=receiver.http_url, timeout=20) as client,
+        socket.create_connection(("127.0.0.1", receiver.http_port), 10) as early,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        early.sendall(
+            b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"Content-Length: 2\r\n\r\n{"
+        )
+        time.sleep(0.2)
+        receiver.call(receiver.store.hold.clear)
+        url = f"{receiver.http_url}/v1/traces"
+        large = pool.submit(httpx.post, url, content=swelling_body(), headers=compressed)
+        receiver.wait_for(lambda: receiver.store.requests)
+        early.sendall(b"}")
+        assert early.recv(65536).startswith(b"HTTP/1.1 503")
+        assert client.post("/v1/traces", content=b"", headers=PROTOBUF).status_code == 503
+        receiver.call(receiver.store.hold.set)
+        assert large.result(20).status_code == 200
+        assert client.post("/v1/traces", content=b"", headers=PROTOBUF).status_code == 200
