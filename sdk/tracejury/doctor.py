@@ -127,6 +127,13 @@ def _service(config: Path | None) -> Iterator[Check]:
         try:
             checks = entry.load()
         except ImportError:
+            if config is not None:
+                yield Check(
+                    name="configuration",
+                    state="warning",
+                    detail=f"{config} was not checked: the service is not installed here",
+                    remedy="pip install 'tracejury[server]'",
+                )
             continue
         yield from checks(config)
 

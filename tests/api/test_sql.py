@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event, Semaphore
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from tests.helpers.api import Api
+from tracejury_collector.api import sql as api_sql
+from tracejury_collector.api.app import QUERIES_AT_ONCE
+from tracejury_collector.store.query import QueryResult, run_select
 
 CSV, ARROW = "text/csv", "application/vnd.apache.arrow.stream"
 
@@ -127,3 +132,26 @@ def test_a_body_that_is_no_object_is_a_problem(shared: Api, content: bytes) -> N
 
 def test_a_query_over_a_mebibyte_is_too_large(shared: Api) -> None:
     assert ask(shared, "SELECT 1 -- " + "x" * (1 << 20)).status_code == 413
+
+
+def test_waiting_queries_leave_the_other_routes_their_threads(
+    shared: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running, gate = Semaphore(0), Event()
+
+    def slow(*args: Any) -> QueryResult:
+        running.release()
+        assert gate.wait(30)
+        return run_select(*args)
+
+    monkeypatch.setattr(api_sql, "run_select", slow)
+    with ThreadPoolExecutor(60) as pool:
+        queries = [pool.submit(ask, shared, "SELECT 1") for _ in range(60)]
+        for _ in range(QUERIES_AT_ONCE):
+            assert running.acquire(timeout=30)
+        try:
+            assert shared.http.get("/readyz").status_code == 200
+            assert not running.acquire(timeout=0.2)
+        finally:
+            gate.set()
+        assert {query.result(30).status_code for query in queries} == {200}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from anyio import CapacityLimiter
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
@@ -27,6 +28,9 @@ _TAGS = [
     {"name": "sql", "description": "Read-only questions over the stable views."},
     {"name": "operation", "description": "Whether the service works."},
 ]
+QUERIES_AT_ONCE = 4
+"""More queries than these wait without holding the threads that other routes need."""
+
 # What receives spans sends none: pointed at itself, it would never come to rest.
 _NO_TELEMETRY = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 
@@ -42,6 +46,7 @@ def create_app(context: ApiContext) -> FastAPI:
         telemetry=_NO_TELEMETRY,
     )
     app.state.context = context
+    app.state.sql_lane = CapacityLimiter(QUERIES_AT_ONCE)
     app.state.metrics = Metrics(lambda: service_metrics(context))
     install_problems(app)
     for module in (imports, traces, results, sql, health):

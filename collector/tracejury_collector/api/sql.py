@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Header, Response
+from anyio import to_thread
+from fastapi import APIRouter, Header, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from tracejury.rest import SqlResult
 from tracejury_collector.api.accept import preferred
+from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.dependencies import Context, problems
 from tracejury_collector.errors import UnsupportedMediaType
 from tracejury_collector.store.query import QueryResult, run_select
@@ -49,8 +51,11 @@ class SqlQuery(BaseModel):
         }
     },
 )
-def run_query(
-    context: Context, query: SqlQuery, accept: Annotated[str, Header()] = JSON
+async def run_query(
+    request: Request,
+    context: Context,
+    query: SqlQuery,
+    accept: Annotated[str, Header()] = JSON,
 ) -> Response:
     """Answer one read-only SELECT over the views: as JSON, CSV or an Arrow stream, by Accept."""
     media_type = preferred(accept, (JSON, CSV, ARROW))
@@ -58,6 +63,12 @@ def run_query(
         raise UnsupportedMediaType(
             f"no answer can be given as {accept[:100]!r}; accept {JSON}, {CSV} or {ARROW}"
         )
+    return await to_thread.run_sync(
+        _answer, context, query, media_type, limiter=request.app.state.sql_lane
+    )
+
+
+def _answer(context: ApiContext, query: SqlQuery, media_type: str) -> Response:
     result = run_select(context.db, query.sql, query.params, query.limit)
     headers = {"x-truncated": str(result.truncated).lower(), "vary": "accept"}
     return Response(_body(result, media_type), media_type=media_type, headers=headers)
