@@ -112,9 +112,9 @@ class StorageSettings(_Section):
     """How the database is kept."""
 
     memory: Bytes = Field(default=256 << 20, description="DuckDB's memory limit, in bytes")
-    threads: int = Field(default=2, gt=0, description="DuckDB's threads")
+    threads: int = Field(default=1, gt=0, description="DuckDB's threads")
     checkpoint_wal: Bytes = Field(
-        default=256 << 20,
+        default=64 << 20,
         description="size of the write-ahead log that starts a checkpoint, in bytes",
     )
     address_space: Bytes = Field(
