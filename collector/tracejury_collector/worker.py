@@ -89,6 +89,9 @@ class Worker:
         self._tick_s = config.completion.tick
         self._reopened: dict[str, Earlier] = {}
         self._looked_up_seq = -1
+        self._batch_traces = BATCH_TRACES
+        self._taken: list[str] = []
+        self._set_aside: set[str] = set()
         with db.read() as cursor:
             self._decided_ns = last_decided_ns(cursor)
 
@@ -97,12 +100,24 @@ class Worker:
         while not stop.is_set():
             pause_s = self._tick_s
             try:
-                if self.tick() >= BATCH_TRACES:
+                if self.tick() >= self._batch_traces:
                     pause_s = 0.0
+                self._batch_traces = min(BATCH_TRACES, self._batch_traces * 2)
             except (Unavailable, duckdb.Error) as error:
                 log.warning("finished traces cannot be written now: %s", error)
                 pause_s = _RETRY_S
+            except Exception:
+                log.exception("a batch of finished traces failed")
+                self._isolate()
             stop.wait(pause_s)
+
+    def _isolate(self) -> None:
+        """After a failure that is no fault of the database: find the trace, and set it aside."""
+        if self._batch_traces > 1:
+            self._batch_traces = 1
+        elif len(self._taken) == 1:
+            self._set_aside.update(self._taken)
+            log.error("trace %s is set aside until the next start", *self._taken)
 
     def tick(self) -> int:
         """Finish what is due, at most one batch; return how many traces were due.
@@ -113,6 +128,7 @@ class Worker:
         with self._db.read() as cursor:
             self._look_up_reopened(cursor)
             finished = self._due(cursor, now_ns)
+            self._taken = [trace.trace_id for trace in finished]
             if not finished:
                 return 0
             draft = Draft(now_ns=now_ns, is_wanted=self._may_be_judged)
@@ -144,8 +160,10 @@ class Worker:
             completion = decide(opened.activity, self.policy, now_ns, self.reception)
             if not isinstance(completion, Completion):
                 continue
+            if opened.activity.trace_id in self._set_aside:
+                continue
             spans += opened.activity.span_count
-            if found and spans > BATCH_SPANS:
+            if found and (spans > BATCH_SPANS or len(found) == self._batch_traces):
                 break
             earlier = self._reopened.get(opened.activity.trace_id)
             found.append(FinishedTrace(opened=opened, completion=completion, earlier=earlier))
@@ -163,7 +181,7 @@ class Worker:
             quiet_ns=quiet_since(self.policy.after_root_ns),
             idle_ns=quiet_since(self.policy.idle_ns),
             aged_ns=late_ns - self.policy.max_age_ns,
-            batch=BATCH_TRACES,
+            batch=self._batch_traces + len(self._set_aside),
         )
 
     def _may_be_judged(self, trace_id: str) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from tests.helpers.jury import wait_until
 from tests.helpers.worker import Bench, bench, child, log, root, trace_id
 from tracejury_collector.store.dedup import DedupWindow
 
@@ -187,6 +190,29 @@ def test_a_restart_knows_what_was_reopened(store: Bench) -> None:
     assert store.after(2.9) == 0
     assert store.after(0.2) == 1
     assert store.rows(f"{REVISIONS} WHERE NOT superseded")[0][1:4] == (2, "root_ended", 2)
+
+
+def test_a_trace_that_cannot_be_finished_stops_no_other(
+    store: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails_on_three(traces: pa.Table) -> object:
+        if trace_id(3) in traces.column("trace_id").to_pylist():
+            raise MemoryError("no room for trace 3")
+        return evaluate(traces)
+
+    evaluate = store.worker._conditions.evaluate
+    monkeypatch.setattr(store.worker._conditions, "evaluate", fails_on_three)
+    store.spans(*[root(n) for n in range(1, 8)])
+    store.clock.advance(4)
+    stop = threading.Event()
+    running = threading.Thread(target=store.worker.run, args=[stop])
+    running.start()
+    try:
+        wait_until(lambda: store.rows("SELECT count(*) FROM base.traces") == [(6,)])
+    finally:
+        stop.set()
+        running.join()
+    assert store.rows("SELECT trace_id FROM base.open_traces") == [(trace_id(3),)]
 
 
 def _copy_spans(store: Bench) -> None:

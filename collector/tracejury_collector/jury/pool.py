@@ -29,7 +29,7 @@ from tracejury_collector.store.ledger import AttemptsWrite
 
 log = logging.getLogger(__name__)
 
-ORDER_JOBS = 64
+ORDER_JOBS = 128
 ORDER_BYTES = 8 << 20
 QUEUE_LOW = 512
 QUEUE_FILL = 2048

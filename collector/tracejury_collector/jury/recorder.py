@@ -18,6 +18,9 @@ from tracejury_collector.store.ledger import Result, ResultsWrite
 
 log = logging.getLogger(__name__)
 
+GATHER_S = 0.1
+"""Writes are at least this far apart: a busy jury fills them, a quiet one does not wait."""
+
 _RETRY_S = 0.5
 _LAST_WRITE_S = 2.0
 
@@ -30,7 +33,7 @@ class Recorder:
         self._now_ns = now_ns
         self._waiting: list[Result] = []
         self._wake = asyncio.Event()
-        self._stopping = False
+        self._stop = asyncio.Event()
         self._no_criteria = criteria_hash({})
 
     def record(self, job: Job, evaluator: str, outcome: Outcome, duration_ms: float | None) -> None:
@@ -53,7 +56,7 @@ class Recorder:
 
     async def run(self) -> None:
         """Write until stopped and empty."""
-        while self._waiting or not self._stopping:
+        while self._waiting or not self._stop.is_set():
             await self._wake.wait()
             self._wake.clear()
             taken, self._waiting = self._waiting, []
@@ -61,12 +64,18 @@ class Recorder:
                 self._waiting = taken + self._waiting
                 self._wake.set()
                 await asyncio.sleep(_RETRY_S)
-            if self._stopping:
+            if self._stop.is_set():
                 self._wake.set()
+            else:
+                await self._gather()
+
+    async def _gather(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stop.wait(), GATHER_S)
 
     async def stop(self, recording: asyncio.Task[None]) -> None:
         """Let `recording`, the task that runs this, write what is in; give up if it cannot."""
-        self._stopping = True
+        self._stop.set()
         self._wake.set()
         await asyncio.wait([recording], timeout=_LAST_WRITE_S)
         recording.cancel()

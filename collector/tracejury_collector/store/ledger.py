@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tracejury.result import Failure, Outcome, Score, Skip
 from tracejury_collector.rules import Decision
@@ -251,10 +252,18 @@ class AttemptsWrite:
         )
 
     def __call__(self, connection: duckdb.DuckDBPyConnection) -> set[str]:
-        with registered(connection, wanted_jobs=self._wanted, new_attempts=self._attempts):
+        with registered(connection, wanted_jobs=self._wanted):
+            live = {row[0] for row in connection.execute(statement("live_jobs")).fetchall()}
+        with registered(connection, new_attempts=self._of(live)):
             connection.execute(statement("insert_attempts"))
-            rows = connection.execute(statement("live_jobs")).fetchall()
-        return {row[0] for row in rows}
+        return live
+
+    def _of(self, live: set[str]) -> pa.Table:
+        """Return the attempts of decisions that still wait."""
+        if len(live) == self._wanted.num_rows:
+            return self._attempts
+        ids = self._attempts.column("decision_id")
+        return self._attempts.filter(pc.is_in(ids, pa.array(sorted(live), pa.string())))
 
 
 class ResultsWrite:
