@@ -184,28 +184,40 @@ class JuryPool:
             task.add_done_callback(self._tasks.discard)
 
     async def _give(self, juror: Juror, jobs: list[Job]) -> None:
-        """Note the attempts, then hand the jobs over; what is superseded meanwhile is dropped."""
+        """Hand jobs over; those that cannot be handed over now wait again."""
         try:
-            taken, traces = await asyncio.to_thread(self._traces.fetch, jobs, ORDER_BYTES)
-            self._put_back(jobs[taken:])
-            jobs = jobs[:taken]
-            write = AttemptsWrite(
-                [job.pending.decision_id for job in jobs],
-                [attempt for job in jobs for attempt in job.attempts(self._now_ns())],
-            )
-            live = await asyncio.wrap_future(self._db.write(write))
+            order = await self._prepare(jobs)
         except (Unavailable, duckdb.Error, OSError) as error:
             log.warning("jobs cannot be handed out now: %s", error)
             await asyncio.sleep(_RETRY_S)
             self._put_back(jobs)
-            juror.promised -= 1
             return
-        juror.promised -= 1
-        jobs = [job for job in jobs if job.pending.decision_id in live]
+        except Exception:
+            log.exception("jobs cannot be handed out")
+            await asyncio.sleep(_RETRY_S)
+            self._blame_repeaters(jobs)
+            self._put_back(job for job in jobs if job.pairs)
+            return
+        finally:
+            juror.promised -= 1
         if juror.gone:
-            self._put_back(jobs)
-        elif jobs:
-            await juror.give([(job, traces[job.pending.trace_key]) for job in jobs])
+            self._put_back(job for job, _ in order)
+        elif order:
+            await juror.give(order)
+
+    async def _prepare(self, jobs: list[Job]) -> list[tuple[Job, bytes]]:
+        """Note the attempts and return the jobs with their traces, without the superseded ones."""
+        taken, traces = await asyncio.to_thread(self._traces.fetch, jobs, ORDER_BYTES)
+        self._put_back(jobs[taken:])
+        del jobs[taken:]
+        write = AttemptsWrite(
+            [job.pending.decision_id for job in jobs],
+            [attempt for job in jobs for attempt in job.attempts(self._now_ns())],
+        )
+        live = await asyncio.wrap_future(self._db.write(write))
+        return [
+            (job, traces[job.pending.trace_key]) for job in jobs if job.pending.decision_id in live
+        ]
 
     def _put_back(self, jobs: Iterable[Job]) -> None:
         self._queue.extendleft(reversed(list(jobs)))
@@ -252,12 +264,12 @@ class JuryPool:
             self._blame(*guilty)
             entries.append(guilty)
         else:
-            self._blame_repeaters(entries)
+            self._blame_repeaters(_jobs_of(entries))
         self._put_back(_jobs_of(entries))
 
-    def _blame_repeaters(self, entries: Iterable[Entry]) -> None:
-        """Blame jobs that were there whenever processes died between runs."""
-        for job in _jobs_of(entries):
+    def _blame_repeaters(self, jobs: Iterable[Job]) -> None:
+        """Blame jobs that were there whenever something failed while no evaluator ran."""
+        for job in jobs:
             job.lost += 1
             if job.lost > MAX_LOSSES:
                 for name in list(job.pairs):
