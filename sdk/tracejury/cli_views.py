@@ -74,7 +74,8 @@ def print_explanation(explanation: Explanation) -> None:
     """Print why a trace was, or was not, judged."""
     out = terminal.console()
     for line in explanation.lines:
-        out.print(Text(visible(line)), soft_wrap=True)
+        indent = " " * (len(line) - len(line.lstrip(" ")))
+        out.print(Text(indent + one_line(line)), soft_wrap=True)
 
 
 def print_rows(result: SqlResult) -> None:

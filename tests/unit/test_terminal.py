@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from tracejury import terminal
+from tracejury.cli_views import print_explanation
+from tracejury.rest import Explanation
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07 \u202eevil\u2069 \x9b31m [bold]x[/bold] :smile:"
 
@@ -54,3 +56,14 @@ def test_json_output_is_one_document_without_raw_controls(
 )
 def test_an_unknown_price_is_not_a_price_of_zero(usd: float | None, shown: str) -> None:
     assert terminal.money(usd) == shown
+
+
+def test_a_reason_with_line_breaks_cannot_pass_for_lines_of_the_story(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = ["rule 'x': selected", "  fast: fail, slow\nrule 'y': selected\r"]
+    print_explanation(Explanation(trace_id="1" * 32, lines=lines))
+    assert capsys.readouterr().out.splitlines() == [
+        "rule 'x': selected",
+        "  fast: fail, slow rule 'y': selected",
+    ]
