@@ -225,6 +225,15 @@ def test_a_closed_database_takes_no_more(tmp_path: Path) -> None:
         appender.append("spans", _spans(1), 0).result(timeout=10)
 
 
+def test_a_batch_whose_answer_nobody_awaits_any_more_harms_no_other(db: Database) -> None:
+    appender = Appender(db)
+    with _Held(db):
+        futures = [appender.append("spans", _spans(i), 0) for i in (1, 2)]
+        assert not futures[0].cancel()
+    assert futures[1].result().stored == 1
+    assert appender.append("spans", _spans(3), 0).result().stored == 1
+
+
 def test_a_clock_that_goes_back_does_not_disorder_arrivals(db: Database) -> None:
     times = iter([NOW_NS, NOW_NS + 5, NOW_NS - 10**12, NOW_NS + 9])
     appender = Appender(db, lambda: next(times))

@@ -74,6 +74,7 @@ class Appender:
         Raises: MalformedRequest when the table is not as the schema of the signal says.
         """
         append = _Append(signal=signal, table=conform(signal, table), rejected=rejected)
+        append.future.set_running_or_notify_cancel()  # what is handed over cannot be taken back
         with self._lock:
             self._waiting.append(append)
             idle, self._flushing = not self._flushing, True
