@@ -37,18 +37,15 @@ _RECORDED = attrgetter(
 )  # fmt: skip
 
 
-_TYPES = {schema: schema.types for schema in (SPAN_SCHEMA, LOG_SCHEMA)}
-
-
 class Rows:
     """Rows of one signal, and why others were rejected."""
 
     schema: pa.Schema
+    types: list[pa.DataType]
 
     def __init__(self, shared_bytes: int) -> None:
         """Take rows that repeat at most `shared_bytes` of resource and scope in all."""
         self._rows: list[tuple[Any, ...]] = []
-        self._types = _TYPES[self.schema]
         self._shared_bytes = self._shared_left = shared_bytes
         self.rejected: Counter[str] = Counter()
 
@@ -76,7 +73,7 @@ class Rows:
             return self.schema.empty_table()
         columns = zip(*rows, strict=True)
         arrays = [
-            pa.array(column, type=type_) for column, type_ in zip(columns, self._types, strict=True)
+            pa.array(column, type=type_) for column, type_ in zip(columns, self.types, strict=True)
         ]
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
@@ -93,6 +90,7 @@ class SpanRows(Rows):
     """Rows of the table of spans."""
 
     schema = SPAN_SCHEMA
+    types = SPAN_SCHEMA.types
 
     def add(self, scope: Scope, span: RawSpan) -> None:
         """Add one span under `scope`, its canonical fields resolved.
@@ -160,6 +158,7 @@ class LogRows(Rows):
     """Rows of the table of log records."""
 
     schema = LOG_SCHEMA
+    types = LOG_SCHEMA.types
 
     def add(self, scope: Scope, log: RawLog) -> None:
         """Add one log record under `scope`.
