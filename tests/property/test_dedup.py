@@ -43,6 +43,15 @@ def test_a_row_is_new_once_after_it_was_committed(
     assert len(window) == len(known)
 
 
+@given(stored=st.lists(st.tuples(_HALF, _HALF)), batch=st.lists(st.tuples(_HALF, _HALF)))
+@settings(max_examples=100, deadline=None)
+def test_a_loaded_row_is_known(stored: list[Pair], batch: list[Pair]) -> None:
+    window = DedupWindow()
+    window.load(*_halves(stored), newest_ns=0)
+    new = window.sift(*_halves(batch), now_ns=0).new.tolist()
+    assert new == [p not in stored and p not in batch[:i] for i, p in enumerate(batch)]
+
+
 def test_the_window_keeps_what_came_in_the_last_minutes() -> None:
     window = DedupWindow()
     for minute in range(40):

@@ -200,7 +200,7 @@ class Appender:
             since = [last_seq - WINDOW_ROWS, self._now_ns() - WINDOW_NS]
             columns = cursor.execute(statement("recent_hashes"), since).fetchnumpy()
         high, low = (np.asarray(columns[name], dtype=np.uint64) for name in ("high", "low"))
-        self._window.remember(self._window.sift(high, low, last_ns).run)
+        self._window.load(high, low, last_ns)
         return last_seq + 1, last_ns
 
 

@@ -76,6 +76,11 @@ class DedupWindow:
         mask[order[new]] = True
         return Sifted(new=mask, run=Run(high=high[new], low=low[new], newest_ns=now_ns))
 
+    def load(self, high: Hashes, low: Hashes, newest_ns: int) -> None:
+        """Take over the hashes of rows that are stored, in any order."""
+        order = np.argsort(high)
+        self.remember(Run(high=high[order], low=low[order], newest_ns=newest_ns))
+
     def remember(self, run: Run) -> None:
         """Take over hashes whose rows are stored, and forget what has left the window."""
         if len(run):
