@@ -47,7 +47,8 @@ def load_arrivals(
         cursor.register("wanted", _wanted(group))
         bounds = [group[0].first_seq, max(r.last_seq for r in group)]
         _add_spans(found, _columns(cursor, "load_spans", bounds))
-        _add_logs(found, _columns(cursor, "load_logs", bounds))
+        if cursor.execute(statement("has_logs"), bounds).fetchall():
+            _add_logs(found, _columns(cursor, "load_logs", bounds))
         cursor.unregister("wanted")
     return found
 

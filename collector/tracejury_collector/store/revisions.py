@@ -108,15 +108,14 @@ def due_traces(
     cursor: duckdb.DuckDBPyConnection, due: Due, reopened: dict[str, Earlier]
 ) -> list[OpenTrace]:
     """Return open traces that may be finished, longest quiet first."""
-    ended = [(e.trace_id,) for e in reopened.values() if e.root_ended]
-    with registered(cursor, reopened=arrow_table({"trace_id": TEXT}, ended)):
-        bounds = {
-            "quiet_ns": due.quiet_ns,
-            "idle_ns": due.idle_ns,
-            "aged_ns": due.aged_ns,
-            "batch": due.batch,
-        }
-        rows = cursor.execute(statement("due_traces"), bounds).fetchall()
+    bounds = {
+        "quiet_ns": due.quiet_ns,
+        "idle_ns": due.idle_ns,
+        "aged_ns": due.aged_ns,
+        "batch": due.batch,
+        "reopened": [e.trace_id for e in reopened.values() if e.root_ended],
+    }
+    rows = cursor.execute(statement("due_traces"), bounds).fetchall()
     return [open_trace(row, reopened.get(row[0])) for row in rows]
 
 

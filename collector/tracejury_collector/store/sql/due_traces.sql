@@ -1,4 +1,4 @@
--- Open traces that may be finished; `reopened` (trace_id) holds those whose root ended before.
+-- Open traces that may be finished; `reopened` are ids of those whose root ended before.
 SELECT
     o.trace_id, o.project, o.service_name, epoch_ns(o.first_seen) AS first_seen_ns,
     epoch_ns(o.last_seen) AS last_seen_ns, o.first_seq, o.last_seq, o.root_seen, o.root_ended,
@@ -10,7 +10,7 @@ WHERE
     OR o.last_seen <= make_timestamp_ns($idle_ns::BIGINT)
     OR (
         o.last_seen <= make_timestamp_ns($quiet_ns::BIGINT)
-        AND (o.root_ended OR o.trace_id IN (SELECT r.trace_id FROM reopened AS r))
+        AND (o.root_ended OR o.trace_id IN (SELECT unnest($reopened::VARCHAR[])))
     )
 ORDER BY o.last_seen, o.trace_id
 LIMIT $batch

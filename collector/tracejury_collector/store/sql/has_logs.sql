@@ -1,0 +1,1 @@
+SELECT 1 FROM base.logs WHERE seq BETWEEN ? AND ? LIMIT 1
