@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -24,6 +25,9 @@ from tracejury_collector.worker import Worker
 from tracejury_evaluators.registry import default_registry
 
 _API_DRAIN_S = 1
+_SWITCH_S = 0.0005
+"""How long a thread may hold the interpreter while others wait: the writer must not wait for
+the worker, which computes, after each of its calls into DuckDB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +47,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
     Raises: ConfigError when the database, a rule or an evaluator cannot be used.
     """
     config = settings.config
+    sys.setswitchinterval(_SWITCH_S)
     db = await asyncio.to_thread(Database.open, config.storage, config.database)
     try:
         appender = await asyncio.to_thread(Appender, db)
