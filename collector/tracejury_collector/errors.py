@@ -1,14 +1,14 @@
 """The errors of the service, drawn once; the edges translate them.
 
-    TracejuryError
-    ├── ConfigError                 the configuration cannot be used
-    ├── RequestError                the request can never succeed
-    │   ├── MalformedRequest        it cannot be parsed
-    │   ├── UnsupportedMediaType    its content type or encoding is not spoken here
-    │   ├── TooLarge                it is over a limit
-    │   ├── NotFound                what it names does not exist
-    │   └── SqlRefused              its SQL is not allowed, or does not run
-    └── Unavailable                 try again soon
+TracejuryError
+├── ConfigError                 the configuration cannot be used
+├── RequestError                the request can never succeed
+│   ├── MalformedRequest        it cannot be parsed
+│   ├── UnsupportedMediaType    its content type or encoding is not spoken here
+│   ├── TooLarge                it is over a limit
+│   ├── NotFound                what it names does not exist
+│   └── SqlRefused              its SQL is not allowed, or does not run
+└── Unavailable                 try again soon
 """
 
 from tracejury.errors import TracejuryError

@@ -75,10 +75,12 @@ class Draft:
     """Finished traces on their way to the commit: rows and JSON, no traces.
 
     `dumps` holds the JSON of those that `is_wanted` by trace id, as far as there is room.
+    `give_way` is called before each trace is assembled, which is the long work.
     """
 
     now_ns: int
     is_wanted: Callable[[str], bool]
+    give_way: Callable[[], None]
     closing: list[Closing] = field(default_factory=list)
     rows: RevisionRows = field(default_factory=RevisionRows)
     revisions: list[Earlier] = field(default_factory=list)
@@ -94,6 +96,7 @@ class Draft:
     def add(self, finished: Iterable[FinishedTrace], arrivals: dict[str, Arrivals]) -> None:
         """Add these traces; takes their arrivals out of the dict, to give memory back early."""
         for trace in finished:
+            self.give_way()
             of_trace = arrivals.pop(trace.trace_id, None) or Arrivals()
             self.closing.append(trace.closing(of_trace))
             revision = trace.revision(of_trace, self.now_ns)

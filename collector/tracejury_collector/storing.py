@@ -14,13 +14,15 @@ from importlib.metadata import version
 
 from tracejury_collector.api.app import create_app
 from tracejury_collector.api.context import ApiContext
+from tracejury_collector.completion import Reception
 from tracejury_collector.config import Config
 from tracejury_collector.http_server import http_server
 from tracejury_collector.importing import make_ingest
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.store.append import Appender
 from tracejury_collector.store.database import Database
-from tracejury_collector.store.server import Handler, Hello, ReceiverDesk, StoreServer
+from tracejury_collector.store.lag import Lag
+from tracejury_collector.store.server import Hello, ReceiverDesk, StoreServer
 from tracejury_collector.worker import Worker
 from tracejury_evaluators.registry import default_registry
 
@@ -52,8 +54,8 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
     try:
         appender = await asyncio.to_thread(Appender, db)
         jury = JuryPool(db, config, default_registry())
-        worker = Worker(db, config, jury)
-        receivers = _Presence(ReceiverDesk(appender))
+        receivers = _Receivers(appender)
+        worker = Worker(db, config, jury, reception=receivers.reception)
         server = StoreServer(settings.store_socket, {"receiver": receivers, "jury": jury.handle})
         context = ApiContext(
             db=db,
@@ -78,19 +80,29 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
         await asyncio.to_thread(db.close)
 
 
-class _Presence:
-    """Counts the connections that a handler serves at this moment."""
+class _Receivers:
+    """The receivers that are connected, and what they could see of the traffic."""
 
-    def __init__(self, handler: Handler) -> None:
+    def __init__(self, appender: Appender) -> None:
         self.count = 0
-        self._handler = handler
+        self._listening_since_ns = 0
+        self._lag = Lag()
+        self._desk = ReceiverDesk(appender, self._lag)
+
+    def reception(self) -> Reception:
+        """Return since when someone listens, and how late it comes to be stored."""
+        now_ns = time.time_ns()
+        since_ns = self._listening_since_ns if self.count else now_ns
+        return Reception(listening_since_ns=since_ns, lag_ns=self._lag.at(now_ns))
 
     async def __call__(
         self, hello: Hello, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
+        if not self.count:
+            self._listening_since_ns = time.time_ns()
         self.count += 1
         try:
-            await self._handler(hello, reader, writer)
+            await self._desk(hello, reader, writer)
         finally:
             self.count -= 1
 

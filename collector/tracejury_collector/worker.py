@@ -41,6 +41,9 @@ BATCH_SPANS = 20_000
 CHUNK_SPANS = 1_500
 """Spans whose objects are in memory at a time, unless one trace has more."""
 
+GIVE_WAY_NS = 50_000_000  # a lag that a commit on a slow disk gives as well
+GIVE_WAY_SHARE = 0.02  # of the lag, after each trace
+GIVE_WAY_MAX_S = 0.01
 _NEVER_NS = 0
 _RETRY_S = 1.0
 
@@ -63,7 +66,8 @@ class Jury(Protocol):
 class Worker:
     """Drives traces from open to decided; only one may work on a database.
 
-    `reception` says since when the receivers listen and how far they lag.
+    `reception` says since when the receivers listen and how far they lag; while they lag, the
+    worker gives way to them: they must answer, finished traces can wait.
     """
 
     def __init__(
@@ -72,6 +76,7 @@ class Worker:
         config: Config,
         jury: Jury,
         now_ns: Callable[[], int] = time.time_ns,
+        reception: Callable[[], Reception] | None = None,
     ) -> None:
         """Check the rules.
 
@@ -80,7 +85,8 @@ class Worker:
         prints = {name: seat.fingerprint for name, seat in jury.roster.items()}
         self.rules = compile_rules(config, prints)
         self.policy = _policy(config)
-        self.reception = Reception(listening_since_ns=now_ns())
+        listening = Reception(listening_since_ns=now_ns())
+        self._reception = reception or (lambda: listening)
         self.finished: Counter[str] = Counter()
         self._conditions = Conditions(self.rules)
         self._db = db
@@ -127,11 +133,11 @@ class Worker:
         now_ns = self._now_ns()
         with self._db.read() as cursor:
             self._look_up_reopened(cursor)
-            finished = self._due(cursor, now_ns)
+            finished = self._due(cursor, now_ns, self._reception())
             self._taken = [trace.trace_id for trace in finished]
             if not finished:
                 return 0
-            draft = Draft(now_ns=now_ns, is_wanted=self._may_be_judged)
+            draft = Draft(now_ns=now_ns, is_wanted=self._may_be_judged, give_way=self._give_way)
             for chunk in chunks(finished, CHUNK_SPANS):
                 ranges = [found for trace in chunk for found in trace.ranges()]
                 draft.add(chunk, load_arrivals(cursor, ranges))
@@ -145,19 +151,30 @@ class Worker:
         Raises: NotFound for a trace that never arrived.
         """
         return explain(
-            self._db, trace_id, policy=self.policy, reception=self.reception, now_ns=self._now_ns()
+            self._db,
+            trace_id,
+            policy=self.policy,
+            reception=self._reception(),
+            now_ns=self._now_ns(),
         )
 
     def _look_up_reopened(self, cursor: duckdb.DuckDBPyConnection) -> None:
         self._looked_up_seq, found = newly_reopened(cursor, self._looked_up_seq)
         self._reopened.update((earlier.trace_id, earlier) for earlier in found)
 
-    def _due(self, cursor: duckdb.DuckDBPyConnection, now_ns: int) -> list[FinishedTrace]:
+    def _give_way(self) -> None:
+        lag_ns = self._reception().lag_ns
+        if lag_ns > GIVE_WAY_NS:
+            time.sleep(min(lag_ns * GIVE_WAY_SHARE / 1e9, GIVE_WAY_MAX_S))
+
+    def _due(
+        self, cursor: duckdb.DuckDBPyConnection, now_ns: int, reception: Reception
+    ) -> list[FinishedTrace]:
         """Return finished traces, longest quiet first, as many as one batch takes."""
         found: list[FinishedTrace] = []
         spans = 0
-        for opened in due_traces(cursor, self._bounds(now_ns), self._reopened):
-            completion = decide(opened.activity, self.policy, now_ns, self.reception)
+        for opened in due_traces(cursor, self._bounds(now_ns, reception), self._reopened):
+            completion = decide(opened.activity, self.policy, now_ns, reception)
             if not isinstance(completion, Completion):
                 continue
             if opened.activity.trace_id in self._set_aside:
@@ -169,13 +186,13 @@ class Worker:
             found.append(FinishedTrace(opened=opened, completion=completion, earlier=earlier))
         return found
 
-    def _bounds(self, now_ns: int) -> Due:
+    def _bounds(self, now_ns: int, reception: Reception) -> Due:
         """Return the latest arrivals for which each rule of completion can hold."""
-        late_ns = now_ns - self.reception.lag_ns
+        late_ns = now_ns - reception.lag_ns
 
         def quiet_since(wait_ns: int) -> int:
             latest_ns = late_ns - wait_ns
-            return latest_ns if latest_ns >= self.reception.listening_since_ns else _NEVER_NS
+            return latest_ns if latest_ns >= reception.listening_since_ns else _NEVER_NS
 
         return Due(
             quiet_ns=quiet_since(self.policy.after_root_ns),

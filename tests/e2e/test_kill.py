@@ -72,7 +72,8 @@ def trace_request(number: int) -> bytes:
         span.end_time_unix_nano = now_ns + 1_000_000
         operation = span.attributes.add(key="gen_ai.operation.name")
         operation.value.string_value = "invoke_agent" if index == 0 else "invoke_workflow"
-    return request.SerializeToString()
+    body: bytes = request.SerializeToString()
+    return body
 
 
 def pid_of(service: RunningService, name: str) -> int | None:

@@ -17,6 +17,7 @@ from tests.helpers.store import span_row, span_table
 from tracejury_collector.ipc import read_frame, write_frame
 from tracejury_collector.store.append import Appender
 from tracejury_collector.store.database import Database
+from tracejury_collector.store.lag import Lag
 from tracejury_collector.store.server import Handler, ReceiverDesk, StoreServer
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -31,7 +32,15 @@ def _payload(*ids: int) -> bytes:
 
 
 def _append(number: int, rows: int, **more: Any) -> dict[str, Any]:
-    return {"op": "append", "id": number, "signal": "spans", "rejected": 0, "rows": rows, **more}
+    return {
+        "op": "append",
+        "id": number,
+        "signal": "spans",
+        "rejected": 0,
+        "rows": rows,
+        "arrived_ns": 1,
+        **more,
+    }
 
 
 async def _jury(hello: Mapping[str, Any], _: asyncio.StreamReader, w: asyncio.StreamWriter) -> None:
@@ -44,7 +53,10 @@ async def _served(tmp_path: Path) -> AsyncIterator[tuple[Database, StoreServer, 
     with open_database(tmp_path / "db") as db:
         path = tmp_path / "s"
         path.write_text("left by a dead process")
-        handlers: dict[str, Handler] = {"receiver": ReceiverDesk(Appender(db)), "jury": _jury}
+        handlers: dict[str, Handler] = {
+            "receiver": ReceiverDesk(Appender(db), Lag()),
+            "jury": _jury,
+        }
         server = StoreServer(str(path), handlers)
         await server.start()
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,9 +21,10 @@ class _Waiter(NamedTuple):
 class Reservation:
     """The bytes that one request holds; they are given back when the request ends."""
 
-    def __init__(self, admission: Admission, size: int) -> None:
+    def __init__(self, admission: Admission, size: int, arrived_ns: int) -> None:
         self._admission = admission
         self.size = size
+        self.arrived_ns = arrived_ns
 
     async def extend_to(self, size: int) -> None:
         """Hold `size` bytes from now on, after waiting for room.
@@ -58,8 +60,9 @@ class Admission:
 
         Raises: Unavailable when there was no room in time.
         """
+        arrived_ns = time.time_ns()
         await self.enter(own=0, extra=size)
-        reservation = Reservation(self, size)
+        reservation = Reservation(self, size, arrived_ns)
         try:
             yield reservation
         finally:

@@ -95,7 +95,7 @@ class Ingest:
         """
         prepared = await self._prepare(request, reservation)
         if request.signal in _STORE_SIGNALS:
-            await self._commit(_STORE_SIGNALS[request.signal], prepared)
+            await self._commit(_STORE_SIGNALS[request.signal], prepared, reservation.arrived_ns)
         return replies.success(
             request.signal, request.encoding, prepared.rejected, prepared.message
         )
@@ -122,11 +122,13 @@ class Ingest:
         payload = to_ipc(decoded.table) if decoded.table is not None and rows else None
         return _Prepared(payload, rows, decoded.rejected, decoded.message)
 
-    async def _commit(self, signal: StoreSignal, prepared: _Prepared) -> None:
+    async def _commit(self, signal: StoreSignal, prepared: _Prepared, arrived_ns: int) -> None:
         rows, rejected = prepared.rows, prepared.rejected
         try:
             if prepared.payload is not None:
-                await self._store.append(signal, prepared.payload, rows=rows, rejected=rejected)
+                await self._store.append(
+                    signal, prepared.payload, rows=rows, rejected=rejected, arrived_ns=arrived_ns
+                )
             elif rejected:
                 async with asyncio.timeout(self.limits.commit):
                     await self._store.account(signal, rejected=rejected)

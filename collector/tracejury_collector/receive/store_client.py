@@ -69,13 +69,25 @@ class StoreClient:
                 pending.answer.set_exception(_closing())
 
     async def append(
-        self, signal: StoreSignal, payload: pa.Buffer, *, rows: int, rejected: int
+        self,
+        signal: StoreSignal,
+        payload: pa.Buffer,
+        *,
+        rows: int,
+        rejected: int,
+        arrived_ns: int,
     ) -> Appended:
         """Return what became of the rows in `payload` (an Arrow IPC stream) once committed.
 
         Raises: Unavailable when the store did not commit in time.
         """
-        header = {"op": "append", "signal": signal, "rejected": rejected, "rows": rows}
+        header = {
+            "op": "append",
+            "signal": signal,
+            "rejected": rejected,
+            "rows": rows,
+            "arrived_ns": arrived_ns,
+        }
         answer = await self._request(header, memoryview(payload), self._commit_s)
         return Appended(stored=answer["stored"], duplicate=answer["duplicate"])
 

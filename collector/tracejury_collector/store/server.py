@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,6 +19,7 @@ from tracejury.errors import TracejuryError
 from tracejury_collector.errors import MalformedRequest, RequestError
 from tracejury_collector.ipc import read_frame, write_frame
 from tracejury_collector.store.append import Appender, Signal
+from tracejury_collector.store.lag import Lag
 
 Hello = Mapping[str, Any]
 Handler = Callable[[Hello, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -37,6 +39,7 @@ class _Append(BaseModel):
     signal: Signal
     rejected: int = Field(ge=0)
     rows: int = Field(ge=0)
+    arrived_ns: int = Field(ge=0)
 
 
 class _Account(BaseModel):
@@ -116,8 +119,9 @@ class StoreServer:
 class ReceiverDesk:
     """Serves the connections of role `receiver`; replies come in the order of the commits."""
 
-    def __init__(self, appender: Appender) -> None:
+    def __init__(self, appender: Appender, lag: Lag) -> None:
         self._appender = appender
+        self._lag = lag
 
     async def __call__(
         self, _hello: Hello, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -167,6 +171,7 @@ class ReceiverDesk:
         done = await asyncio.wrap_future(
             self._appender.append(request.signal, table, request.rejected)
         )
+        self._lag.note(request.arrived_ns, time.time_ns())
         return {"op": "appended", "stored": done.stored, "duplicate": done.duplicate}
 
 
