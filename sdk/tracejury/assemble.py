@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from tracejury.assembly.calls import tool_calls
 from tracejury.assembly.documents import find_documents
 from tracejury.assembly.forest import Forest, build_forest
 from tracejury.assembly.message import finish_reason
 from tracejury.assembly.messages import last_text
-from tracejury.assembly.nodes import Node
+from tracejury.assembly.nodes import NO_COST, Node
 from tracejury.assembly.turns import find_turns
 from tracejury.assembly.usage import Call, Totals, model_calls
 from tracejury.dialects.decode import decode, to_float, to_name
@@ -29,6 +29,11 @@ from tracejury.trace import (
     Turn,
 )
 
+_FLAGS: Final = {
+    (redacted, truncated): Flags(redacted=redacted, truncated=truncated)
+    for redacted in (False, True)
+    for truncated in (False, True)
+}
 _CONTENT_KINDS = frozenset({"llm", "agent", "tool"})
 
 
@@ -46,6 +51,7 @@ def assemble(
     main = _main(forest)
     nodes = forest.nodes
     errors = _final_errors(forest)
+    roots_first = sorted(nodes, key=lambda node: (node.depth > 0, node.order))
     return Trace(
         trace_id=main.record.trace_id,
         revision=revision,
@@ -56,8 +62,8 @@ def assemble(
         output_text=next((turn.output for turn in reversed(turns) if turn.output), ""),
         agent_name=_agent_name(forest),
         service_name=to_name(main.record.resource.get("service.name")),
-        session_id=_first(node.fields.session_id for node in _roots_first(forest)),
-        user_id=_first(node.fields.user_id for node in _roots_first(forest)),
+        session_id=_first(node.fields.session_id for node in roots_first),
+        user_id=_first(node.fields.user_id for node in roots_first),
         start_ns=min((n.record.start_ns for n in nodes if n.record.start_ns), default=0),
         end_ns=max(max(n.record.end_ns, n.record.start_ns) for n in nodes),
         has_error=errors,
@@ -79,10 +85,6 @@ def assemble(
 def _main(forest: Forest) -> Node:
     """The root that stands for the trace: a true root before an orphan, the earliest first."""
     return min(forest.roots, key=lambda node: (bool(node.record.parent_span_id), node.order))
-
-
-def _roots_first(forest: Forest) -> list[Node]:
-    return sorted(forest.nodes, key=lambda node: (node.depth > 0, node.order))
 
 
 def _first(values: Iterable[str]) -> str:
@@ -177,18 +179,16 @@ def _span(node: Node) -> Span:
         tool_name=fields.tool_name,
         tool_call_id=fields.tool_call_id,
         usage=node.usage,
-        cost=Cost(usd=fields.cost_usd, source=None if fields.cost_usd is None else "reported"),
+        cost=NO_COST if fields.cost_usd is None else Cost(usd=fields.cost_usd, source="reported"),
         attributes=record.attributes,
         events=node.events,
         scope_name=record.scope_name,
-        flags=Flags(redacted=fields.redacted, truncated=fields.truncated),
+        flags=_FLAGS[fields.redacted, fields.truncated],
     )
 
 
 def _llm_call(call: Call) -> LLMCall:
     node = call.main
-    reasons = call.value("finish_reasons")
-    listed = decode(reasons)
     return LLMCall(
         span_id=node.span_id,
         name=node.record.name,
@@ -198,7 +198,7 @@ def _llm_call(call: Call) -> LLMCall:
         input=call.input,
         output=call.output,
         tool_definitions=_definitions(call.value("tool_definitions")),
-        finish_reasons=_finish_reasons(listed, call.output),
+        finish_reasons=_finish_reasons(decode(call.value("finish_reasons")), call.output),
         params=_params(call.value("params")),
         response_id=call.response_id,
         usage=call.usage,
@@ -217,7 +217,7 @@ def _finish_reasons(recorded: Any, output: Sequence[Message]) -> tuple[str, ...]
         found = [finish_reason(item.strip()) for item in recorded if isinstance(item, str)]
     else:
         found = [message.finish_reason for message in output]
-    return tuple(reason for reason in found if reason)
+    return tuple([reason for reason in found if reason])
 
 
 def _params(value: Any) -> dict[str, Any]:
@@ -229,8 +229,10 @@ def _params(value: Any) -> dict[str, Any]:
 
 def _ttft(call: Call) -> float | None:
     milliseconds = to_float(call.value("ttft_ms"))
+    if milliseconds is not None:
+        return milliseconds
     seconds = to_float(call.value("ttft_s"))
-    return milliseconds if milliseconds is not None else None if seconds is None else seconds * 1e3
+    return None if seconds is None else seconds * 1e3
 
 
 def _definitions(value: Any) -> tuple[ToolDefinition, ...]:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from tracejury.records import quick
+
 SpanKind = Literal[
     "agent",
     "llm",
@@ -35,6 +37,7 @@ ToolCallSource = Literal["span", "message", "both"]
 CostSource = Literal["reported", "estimated"]
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpanEvent:
     """A span event as recorded."""
@@ -44,6 +47,7 @@ class SpanEvent:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpanRecord:
     """A span as received: the raw material of assembly.
@@ -70,6 +74,7 @@ class SpanRecord:
     seq: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogRecord:
     """A log record that belongs to a trace; `span_id` is "" where it names no span."""
@@ -85,6 +90,7 @@ class LogRecord:
     seq: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpanError:
     """Why a span, call or run failed."""
@@ -94,6 +100,7 @@ class SpanError:
     stack: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """Token counts; None where nothing was recorded. Input includes cached tokens."""
@@ -106,6 +113,7 @@ class Usage:
     total_tokens: int | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
     """US dollars; `usd` is None where the price is unknown."""
@@ -114,6 +122,7 @@ class Cost:
     source: CostSource | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """One part of a message; which fields are set depends on `type`.
@@ -132,6 +141,7 @@ class Part:
     raw: Any = None
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """One message of a conversation."""
@@ -144,9 +154,10 @@ class Message:
     @property
     def text(self) -> str:
         """The text parts, joined by line breaks."""
-        return "\n".join(p.text for p in self.parts if p.type == "text" and p.text)
+        return "\n".join([p.text for p in self.parts if p.type == "text" and p.text])
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """A retrieved or reranked document."""
@@ -159,6 +170,7 @@ class Document:
     span_id: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDefinition:
     """A tool that the model was offered; `parameters` is its JSON Schema."""
@@ -168,6 +180,7 @@ class ToolDefinition:
     parameters: Any = None
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LLMCall:
     """One call of a model, counted once however many spans recorded it."""
@@ -191,6 +204,7 @@ class LLMCall:
     error: SpanError | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
     """One tool call; `source` says where it was seen: its span, a message, or both.
@@ -211,6 +225,7 @@ class ToolCall:
     source: ToolCallSource = "span"
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """One user input and the final answer to it."""
@@ -223,6 +238,7 @@ class Turn:
     error: SpanError | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flags:
     """What stands between the trace and what really happened."""
@@ -232,6 +248,7 @@ class Flags:
     not_captured: bool = False
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
     """A span with its canonical fields beside what was recorded."""
@@ -262,6 +279,7 @@ class Span:
     flags: Flags = field(default_factory=Flags)
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
     """What one agent run did, rebuilt from its spans; spans are in order of start."""

@@ -69,7 +69,7 @@ def _document(item: Any, query: str, span_id: str) -> Document | None:
     data = {**item, **inner} if isinstance(inner, Mapping) else item
     kwargs = data.get("kwargs")
     data = kwargs if isinstance(kwargs, Mapping) and "page_content" in kwargs else data
-    content = next((data[key] for key in _CONTENT if isinstance(data.get(key), str)), "")
+    content = _content(data)
     identity = data.get("id", data.get("id_"))
     metadata = decode(data.get("metadata"))
     if not content and identity is None:
@@ -77,8 +77,22 @@ def _document(item: Any, query: str, span_id: str) -> Document | None:
     return Document(
         id="" if identity is None else output_text(identity),
         content=content,
-        score=next((n for key in _SCORES if (n := to_float(data.get(key))) is not None), None),
+        score=_score(data),
         metadata=metadata if isinstance(metadata, dict) else {},
         query=query,
         span_id=span_id,
     )
+
+
+def _content(data: Mapping[str, Any]) -> str:
+    for key in _CONTENT:
+        if isinstance(text := data.get(key), str):
+            return text
+    return ""
+
+
+def _score(data: Mapping[str, Any]) -> float | None:
+    for key in _SCORES:
+        if key in data and (score := to_float(data[key])) is not None:
+            return score
+    return None

@@ -30,22 +30,27 @@ def build_forest(spans: Iterable[SpanRecord], logs: Sequence[LogRecord] = ()) ->
     }
     for node in nodes.values():
         parent = nodes.get(node.record.parent_span_id) if node.record.parent_span_id else None
-        node.parent = parent if parent is not node else None
-    _cut_cycles(nodes.values())
-    for node in nodes.values():
-        if node.parent is not None:
-            node.parent.children.append(node)
-    _set_depths(nodes.values())
+        if parent is not None and parent is not node:
+            node.parent = parent
+            parent.children.append(node)
+    if _set_depths(nodes.values()) < len(nodes):
+        _cut_cycles(nodes.values())
+        _set_depths(nodes.values())
     ordered = sorted(nodes.values(), key=_place)
     for position, node in enumerate(ordered):
         node.order = position
-        node.children.sort(key=_place)
+    for node in ordered:
+        node.children.sort(key=_order)
     return Forest(ordered)
 
 
 def _place(node: Node) -> tuple[int, int, int, str]:
     record = node.record
     return (record.start_ns, node.depth, record.end_ns, record.span_id)
+
+
+def _order(node: Node) -> int:
+    return node.order
 
 
 def distinct(spans: Iterable[SpanRecord]) -> list[SpanRecord]:
@@ -85,17 +90,24 @@ def _cut_cycles(nodes: Iterable[Node]) -> None:
             if current.span_id in path:
                 members = list(path.values())
                 cycle = members[members.index(current) :]
-                min(cycle, key=lambda n: (n.record.start_ns, n.span_id)).parent = None
+                _make_root(min(cycle, key=lambda n: (n.record.start_ns, n.span_id)))
                 break
             path[current.span_id] = current
             current = current.parent
         done.update(path)
 
 
-def _set_depths(nodes: Iterable[Node]) -> None:
-    waiting = [node for node in nodes if node.parent is None]
-    while waiting:
-        node = waiting.pop()
+def _make_root(node: Node) -> None:
+    if node.parent is not None:
+        node.parent.children.remove(node)
+        node.parent = None
+
+
+def _set_depths(nodes: Iterable[Node]) -> int:
+    """The number of nodes reached from the roots; all of them unless there are cycles."""
+    reached = [node for node in nodes if node.parent is None]
+    for node in reached:
         for child in node.children:
             child.depth = node.depth + 1
-            waiting.append(child)
+            reached.append(child)
+    return len(reached)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tracejury.assembly import unwrap
-from tracejury.assembly.parts import parse_call, parse_content, part_type
+from tracejury.assembly.parts import parse_call, parse_content, part_type, plain_content
 from tracejury.dialects.decode import decode
 from tracejury.trace import Message, Part, Role
 
@@ -42,6 +42,8 @@ _FINISH: Final = {
     ),
     **dict.fromkeys(("content_filter", "content-filter", "safety", "refusal"), "content_filter"),
 }
+_CONTENTS: Final = ("parts", "content", "_content", "contents", "blocks")
+_PLAIN: Final = frozenset({"role", "parts", "content", "finish_reason"})
 _ENVELOPES: Final = frozenset({"lc", "data", "message"})
 
 
@@ -57,7 +59,9 @@ def finish_reason(value: Any) -> str:
 
 def to_role(value: Any, default: Role) -> Role:
     """The role that a library's word for it means."""
-    return _ROLES.get(value.lower(), default) if isinstance(value, str) else default
+    if not isinstance(value, str):
+        return default
+    return _ROLES.get(value) or _ROLES.get(value.lower(), default)
 
 
 def is_message(data: dict[str, Any]) -> bool:
@@ -86,8 +90,10 @@ def is_message(data: dict[str, Any]) -> bool:
 
 def parse_message(data: dict[str, Any], role: Role, depth: int) -> Message | None:
     """One message from an object; envelopes around it are opened."""
-    finish = finish_reason(data.get("finish_reason"))
-    inner = _opened(data)
+    if (message := _plain_message(data)) is not None:
+        return message
+    finish = finish_reason(data["finish_reason"]) if "finish_reason" in data else ""
+    inner = data if _ENVELOPES.isdisjoint(data) else _opened(data)
     if inner is not data:
         if isinstance(inner, str):
             inner = {"content": inner}
@@ -102,19 +108,33 @@ def parse_message(data: dict[str, Any], role: Role, depth: int) -> Message | Non
         return make_message(message.role, list(message.parts), message.name, finish)
     spoken = _role_of(data, role)
     parts = _parts_of(data, spoken)
-    meta = data.get("meta", data.get("_meta"))
-    if not finish and isinstance(meta, dict):
-        finish = finish_reason(meta.get("finish_reason"))
+    if not finish:
+        meta = data.get("meta", data.get("_meta"))
+        finish = finish_reason(meta.get("finish_reason")) if isinstance(meta, dict) else ""
     if not parts and not finish:
         return None
     name = data.get("name")
     return make_message(spoken, parts, name if isinstance(name, str) else "", finish)
 
 
+def _plain_message(data: dict[str, Any]) -> Message | None:
+    """The message if it is one of a role and text, as most are: read without further search."""
+    inner = data["message"] if len(data) == 1 and "message" in data else data
+    if not isinstance(inner, dict) or not inner.keys() <= _PLAIN:
+        return None
+    recorded = inner.get("role")
+    role = _ROLES.get(recorded) if isinstance(recorded, str) else None
+    if role is None or role == "tool":
+        return None
+    parts = plain_content(inner["parts"] if "parts" in inner else inner.get("content"))
+    if parts is None:
+        return None
+    finish = finish_reason(inner["finish_reason"]) if "finish_reason" in inner else ""
+    return Message(role=role, parts=parts, finish_reason=finish)
+
+
 def _opened(data: dict[str, Any]) -> Any:
     """The message inside an envelope of LangChain, OpenInference or a choice; else the object."""
-    if not _ENVELOPES & data.keys():
-        return data
     if "lc" in data and isinstance(data.get("kwargs"), dict):
         names = data.get("id")
         kind = names[-1] if isinstance(names, list) and names and isinstance(names[-1], str) else ""
@@ -142,17 +162,17 @@ def _role_of(data: dict[str, Any], default: Role) -> Role:
 
 def _parts_of(data: dict[str, Any], role: Role) -> list[Part]:
     parts: list[Part] = []
-    for key in ("parts", "content", "_content", "contents", "blocks"):
-        if data.get(key) not in (None, "", []):
-            parts = _contents(data, data[key], role)
+    for key in _CONTENTS:
+        content = data.get(key)
+        if content not in (None, "", []):
+            parts = _contents(data, content, role)
             break
-    known = {part.id for part in parts if part.type == "tool_call" and part.id}
     calls = decode(data.get("tool_calls"))
-    for call in calls if isinstance(calls, list) else []:
-        part = parse_call(call) if isinstance(call, dict) else None
-        if part is not None and not (part.id and part.id in known):
-            parts.append(part)
-    if not isinstance(calls, list) or not calls:
+    if calls and isinstance(calls, list):
+        known = {part.id for part in parts if part.type == "tool_call" and part.id}
+        found = (parse_call(call) for call in calls if isinstance(call, dict))
+        parts.extend(part for part in found if part is not None and part.id not in known)
+    else:
         parts.extend(_legacy_call(data))
     return parts
 
@@ -194,6 +214,6 @@ def _legacy_call(data: dict[str, Any]) -> list[Part]:
 
 def make_message(role: Role, parts: list[Part], name: str = "", finish: str = "") -> Message:
     """A message; one of the user's that holds only tool results is the tool's."""
-    if role == "user" and parts and all(part.type == "tool_result" for part in parts):
-        role = "tool"
+    if role == "user" and parts and parts[0].type == "tool_result":
+        role = "tool" if all(part.type == "tool_result" for part in parts) else role
     return Message(role=role, parts=tuple(parts), name=name, finish_reason=finish)

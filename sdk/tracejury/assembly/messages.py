@@ -77,7 +77,8 @@ def parse_messages(value: Any, role: Role = "user") -> tuple[Message, ...]:
 def _collect(value: Any, role: Role, found: list[Message], depth: int) -> None:
     if depth > MAX_DEPTH or len(found) > MAX_MESSAGES:
         return
-    value = _decoded(value)
+    if isinstance(value, str):
+        value = _decoded(value)
     if isinstance(value, str):
         if value not in PLACEHOLDERS:
             found.append(Message(role=role, parts=(Part(type="text", text=value),)))
@@ -87,9 +88,9 @@ def _collect(value: Any, role: Role, found: list[Message], depth: int) -> None:
         _collect_object(value, role, found, depth)
 
 
-def _decoded(value: Any) -> Any:
+def _decoded(text: Any) -> Any:
     """The data behind JSON or the text of a Python object; None where the latter was cut off."""
-    value = decode(value)
+    value = decode(text)
     if isinstance(value, str) and LOOKS_LIKE.match(value):
         data = parse_repr(value)
         if data is None and value[:1].isupper() and not value.rstrip().endswith(")"):
@@ -108,11 +109,12 @@ def _collect_list(items: list[Any], role: Role, found: list[Message], depth: int
             pending.clear()
 
     for raw in items:
-        item = _decoded(raw)
+        item = raw if isinstance(raw, dict) else _decoded(raw)
         part = None
         if isinstance(item, dict):
             if is_message(item):
-                flush()
+                if pending:
+                    flush()
                 _collect_message(item, role, found, depth)
                 continue
             if part_type(item):
@@ -203,6 +205,14 @@ def last_text(messages: Sequence[Message], role: Role) -> str:
         if message.role == role and (text := message.text.strip()):
             return text
     return ""
+
+
+def has_parts(messages: Sequence[Message]) -> bool:
+    """Whether any of the messages holds something."""
+    for message in messages:  # noqa: SIM110
+        if message.parts:
+            return True
+    return False
 
 
 def calls_of(messages: Sequence[Message]) -> list[Part]:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
-from tracejury.assembly.messages import last_text, parse_messages, system_message
-from tracejury.dialects.decode import decode, to_content, to_int, to_name
+from tracejury.assembly.messages import has_parts, last_text, parse_messages, system_message
+from tracejury.dialects.decode import decode, is_blank, to_int, to_name
 from tracejury.dialects.resolve import Fields, Reading, read
-from tracejury.trace import Message, SpanError, SpanEvent, SpanKind, SpanRecord, Usage
+from tracejury.trace import (
+    Cost,
+    Message,
+    Role,
+    SpanError,
+    SpanEvent,
+    SpanKind,
+    SpanRecord,
+    Usage,
+)
+
+Side = Literal["input", "output"]
 
 NO_USAGE = Usage()
+NO_COST = Cost()
 _SUSPENDED = ("GraphInterrupt", "ParentCommand", "CallDeferred", "ApprovalRequired", "ModelRetry")
 
 
@@ -19,6 +31,7 @@ class Node:
     __slots__ = (
         "_input",
         "_output",
+        "_question",
         "_usage",
         "children",
         "depth",
@@ -39,7 +52,7 @@ class Node:
             scope_name=record.scope_name,
             name=record.name,
             attributes=record.attributes,
-            events=[(event.name, event.attributes) for event in events],
+            events=[(event.name, event.attributes) for event in events] if events else (),
         )
         self.fields: Fields = self.reading.fields()
         self.kind: SpanKind = self.reading.kind
@@ -50,6 +63,7 @@ class Node:
         self.error: SpanError | None = _error(self)
         self._input: tuple[Message, ...] | None = None
         self._output: tuple[Message, ...] | None = None
+        self._question: str | None = None
         self._usage: Usage | None = None
 
     @property
@@ -66,7 +80,9 @@ class Node:
     def latency_ms(self) -> float | None:
         """How long the span took, None while it has not ended."""
         start, end = self.record.start_ns, self.record.end_ns
-        return max(0, end - start) / 1e6 if end else None
+        if not end:
+            return None
+        return (end - start) / 1e6 if end > start else 0.0
 
     @property
     def input(self) -> tuple[Message, ...]:
@@ -93,16 +109,18 @@ class Node:
     @property
     def question(self) -> str:
         """The text of the last user message, "" if there is none."""
-        return last_text(self.input, "user")
+        if self._question is None:
+            self._question = last_text(self.input, "user")
+        return self._question
 
-    def _messages(self, side: str) -> tuple[Message, ...]:
+    def _messages(self, side: Side) -> tuple[Message, ...]:
         fallback: tuple[Message, ...] = ()
-        role = "user" if side == "input" else "assistant"
-        for value in self.reading.all("input" if side == "input" else "output"):
-            if to_content(value) is None:
+        role: Role = "user" if side == "input" else "assistant"
+        for value in self.reading.all(side):
+            if is_blank(value):
                 continue
-            found = self._new(parse_messages(_one_side(value, side), role))  # type: ignore[arg-type]
-            if any(message.parts for message in found):
+            found = self._new(parse_messages(_one_side(value, side), role))
+            if has_parts(found):
                 return found
             fallback = fallback or found
         return fallback
@@ -122,14 +140,14 @@ class Node:
         return found
 
 
-def _one_side(value: Any, side: str) -> Any:
+def _one_side(value: Any, side: Side) -> Any:
     """Of a list of events that holds both sides of a call, those of one side."""
     data = decode(value)
-    if not isinstance(data, list) or not any(
-        isinstance(item, dict) and "event.name" in item for item in data
-    ):
+    if not isinstance(data, list):
         return data
     events = [item for item in data if isinstance(item, dict)]
+    if not any("event.name" in item for item in events):
+        return data
     choices = [item for item in events if item.get("event.name") == "gen_ai.choice"]
     if side == "output" and choices:
         return choices
@@ -154,7 +172,7 @@ def _error(node: Node) -> SpanError | None:
     if not failed:
         return None
     message = record.status_message or fields.error_message
-    if any(name in fields.error_type or message.startswith(name) for name in _SUSPENDED):
+    if message.startswith(_SUSPENDED) or any(name in fields.error_type for name in _SUSPENDED):
         return None
     stack = next(
         (

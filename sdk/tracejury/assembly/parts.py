@@ -70,6 +70,7 @@ _HOSTED: Final = frozenset(
         "local_shell_call",
     }
 )
+_NAMED: Final[dict[str, PartType]] = {**_TYPES, **dict.fromkeys(_HOSTED, "tool_call")}
 # Blocks without a type: the key says what they are.
 _KEYED: Final[dict[str, PartType]] = {
     "toolUse": "tool_call",
@@ -93,6 +94,7 @@ _RESULT_IDS = ("tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "call_i
 _NAMES = ("name", "toolName", "tool_name")
 _ARGUMENTS = ("arguments", "args", "input", "parameters")
 _OUTPUTS = ("response", "result", "output", "content")
+_TEXTS = ("text", "content", "refusal")
 _REASONING = ("content", "text", "thinking", "reasoning", "summary", "reasoningText")
 
 
@@ -102,9 +104,7 @@ def part_type(block: Any) -> PartType | None:
         return None
     kind = block.get("type")
     if isinstance(kind, str):
-        if kind in _HOSTED:
-            return "tool_call"
-        found = _TYPES.get(kind.lower().replace("-", "_"))
+        found = _NAMED.get(kind) or _TYPES.get(kind.lower().replace("-", "_"))
         if found is not None:
             return found
     if not _KEYED.keys().isdisjoint(block):
@@ -126,13 +126,13 @@ def parse_part(block: dict[str, Any]) -> Part | None:
     if isinstance(inner, dict):
         return parse_part({k: v for k, v in inner.items() if k != "message_content"})
     kind = part_type(block)
+    if kind == "text" or kind == "refusal":
+        text = _first_text(block, _TEXTS)
+        return Part(type=kind, text=text) if text else None
     if kind == "tool_call":
         return parse_call(block)
     if kind == "tool_result":
         return parse_result(block)
-    if kind == "text" or kind == "refusal":
-        text = _first_text(block, ("text", "content", "refusal"))
-        return Part(type=kind, text=text) if text else None
     if kind == "reasoning":
         return _reasoning(block)
     return Part(type=kind or "other", raw=block)
@@ -207,6 +207,23 @@ def _first_text(block: Any, keys: tuple[str, ...]) -> str:
             if isinstance(value, str) and value:
                 return value
     return ""
+
+
+def plain_content(value: Any) -> tuple[Part, ...] | None:
+    """The parts of a message's content if it is plain text or blocks of it, else None."""
+    if isinstance(value, str):
+        return (Part(type="text", text=value),) if value and value[0] not in "[{" else None
+    if not isinstance(value, list) or not value:
+        return None
+    parts = []
+    for block in value:
+        if not isinstance(block, dict) or len(block) != 2 or block.get("type") != "text":
+            return None
+        text = block.get("text", block.get("content"))
+        if not text or not isinstance(text, str):
+            return None
+        parts.append(Part(type="text", text=text))
+    return tuple(parts)
 
 
 def parse_content(value: Any) -> list[Part]:

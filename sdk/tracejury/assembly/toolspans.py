@@ -10,7 +10,7 @@ from typing import Any
 from tracejury.assembly import unwrap
 from tracejury.assembly.forest import Forest
 from tracejury.assembly.nodes import Node
-from tracejury.dialects.decode import to_content
+from tracejury.dialects.decode import decode, is_blank
 from tracejury.trace import SpanError
 
 _NOT_IDS = frozenset({"unknown", "none", "null", "<not specified>"})
@@ -61,16 +61,17 @@ class Ran:
 
     def _arguments(self) -> tuple[Any, str]:
         for value in self.node.reading.all("tool_arguments"):
-            if to_content(value) is not None:
-                self.dispatched = unwrap.dispatched_name(value)
-                found = unwrap.arguments(value)
+            if not is_blank(value):
+                data = decode(value)
+                self.dispatched = unwrap.dispatched_name(data)
+                found = unwrap.arguments(data)
                 if found[0] is not None:
                     return found
         return None, ""
 
     def _output(self) -> unwrap.Output:
         for value in self.node.reading.all("tool_result"):
-            if to_content(value) is not None:
+            if not is_blank(value):
                 return unwrap.output(value)
         return unwrap.Output(None)
 

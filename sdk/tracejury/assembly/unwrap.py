@@ -21,6 +21,11 @@ PAYLOADS = ("args", "arguments", "input", "kwargs", "params")
 _RESPONSE_KEYS = frozenset(
     {"id", "name", "response", "scheduling", "will_continue", "willContinue", "parts"}
 )
+# A tool's output that has none of these keys stands in no envelope.
+_ENVELOPES = frozenset(
+    {"isError", "kwargs", "lc", "output", "raw_output", "response", "result"}
+    | {"toolUseId", "tool_call_id", "type"}
+)
 _TEXT_TYPES = frozenset({"text", "output_text", "input_text", "content"})
 _VALUE_TYPES = frozenset(
     {"text", "json", "error-text", "error-json", "content", "execution-denied"}
@@ -146,6 +151,8 @@ def _is_result(data: dict[str, Any]) -> bool:
 
 
 def _from_object(data: dict[str, Any]) -> Output | None:
+    if _ENVELOPES.isdisjoint(data):
+        return None
     keys = data.keys()
     if "lc" in keys and isinstance(data.get("kwargs"), dict):
         return Output({"type": "tool", **data["kwargs"]}) if "content" in data["kwargs"] else None

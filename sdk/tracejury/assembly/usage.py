@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cached_property
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 from tracejury.assembly.forest import Forest
-from tracejury.assembly.nodes import Node
+from tracejury.assembly.lazy import lazy
+from tracejury.assembly.messages import has_parts
+from tracejury.assembly.nodes import NO_COST, NO_USAGE, Node
 from tracejury.assembly.prices import estimate_usd
 from tracejury.dialects.decode import to_name
+from tracejury.dialects.rules import Field
 from tracejury.trace import Cost, Message, Usage
 
 COUNTABLE = frozenset({"llm", "embedding", "reranker"})
 _BARRIERS = frozenset({"tool", "agent"})
 _OVERLAP = 0.9
+T = TypeVar("T")
 
 
 class Call:
@@ -28,77 +31,85 @@ class Call:
         """The innermost span: nearest to the model."""
         return self.nodes[0]
 
-    @cached_property
+    @lazy
     def usage(self) -> Usage:
         """The tokens used, fields that the innermost span lacks taken from those around it."""
-        return merged_usage(node.usage for node in self.nodes)
+        return merged_usage([node.usage for node in self.nodes])
 
-    @cached_property
+    @lazy
     def reported_usd(self) -> float | None:
         """The cost that a span reports, None if none does.
 
         A library that knows no price reports 0: believed only if the price table knows none either.
         """
-        costs = (node.fields.cost_usd for node in self.nodes)
-        cost = next((cost for cost in costs if cost is not None), None)
+        cost = _first([node.fields.cost_usd for node in self.nodes])
         return None if cost == 0 and self.list_price_usd else cost
 
-    @cached_property
+    @lazy
     def list_price_usd(self) -> float | None:
         """The cost by list price, None if it is unknown."""
         return estimate_usd(self.provider, self.model, self.usage, self.main.record.start_ns)
 
-    @cached_property
+    @lazy
     def cost(self) -> Cost:
         """Reported cost, else the list price, else unknown."""
         if self.reported_usd is not None:
             return Cost(usd=self.reported_usd, source="reported")
         usd = self.list_price_usd
-        return Cost(usd=usd, source=None if usd is None else "estimated")
+        return NO_COST if usd is None else Cost(usd=usd, source="estimated")
 
-    @property
+    @lazy
     def model(self) -> str:
         """The model that answered, else the one that was asked."""
         return self._text("model")
 
-    @cached_property
+    @lazy
     def requested_model(self) -> str:
         """The model that was asked, else the one that answered."""
-        values = (to_name(node.reading.first("request_model")) for node in self.nodes)
-        return next((name for name in values if name), "") or self.model
+        return self._name("request_model") or self.model
 
-    @property
+    @lazy
     def provider(self) -> str:
         """Who serves the model."""
         return self._text("provider")
 
-    @cached_property
+    @lazy
     def response_id(self) -> str:
         """The provider's id of the response."""
-        values = (to_name(node.reading.first("response_id")) for node in self.nodes)
-        return next((name for name in values if name), "")
+        return self._name("response_id")
 
-    @cached_property
+    @lazy
     def input(self) -> tuple[Message, ...]:
         """The messages sent."""
-        return next((node.input for node in self.nodes if _has_content(node.input)), ())
+        return _first_content(node.input for node in self.nodes)
 
-    @cached_property
+    @lazy
     def output(self) -> tuple[Message, ...]:
         """The messages received."""
-        return next((node.output for node in self.nodes if _has_content(node.output)), ())
+        return _first_content(node.output for node in self.nodes)
 
-    def value(self, field: Any) -> Any:
+    def value(self, field: Field) -> Any:
         """The most trusted value of a field over the spans of the call."""
-        values = (node.reading.first(field) for node in self.nodes)
-        return next((value for value in values if value is not None), None)
+        for node in self.nodes:
+            if (value := node.reading.first(field)) is not None:
+                return value
+        return None
+
+    def _name(self, field: Field) -> str:
+        for node in self.nodes:
+            if name := to_name(node.reading.first(field)):
+                return name
+        return ""
 
     def _text(self, field: str) -> str:
-        return next((text for node in self.nodes if (text := getattr(node.fields, field))), "")
+        for node in self.nodes:
+            if text := getattr(node.fields, field):
+                return str(text)
+        return ""
 
 
-def _has_content(messages: tuple[Message, ...]) -> bool:
-    return any(message.parts for message in messages)
+def _first_content(sides: Iterable[tuple[Message, ...]]) -> tuple[Message, ...]:
+    return next((messages for messages in sides if has_parts(messages)), ())
 
 
 def has_usage(usage: Usage) -> bool:
@@ -106,19 +117,22 @@ def has_usage(usage: Usage) -> bool:
     return usage.total_tokens is not None
 
 
-def merged_usage(usages: Iterable[Usage]) -> Usage:
+def merged_usage(usages: Sequence[Usage]) -> Usage:
     """The first usage that reports tokens, its gaps filled from the others."""
+    if len(usages) == 1:
+        return usages[0]
     known = sorted(usages, key=lambda usage: not has_usage(usage))
-    if len(known) == 1:
-        return known[0]
-    fields = {name: _first(getattr(u, name) for u in known) for name in Usage.__slots__}
+    fields = {name: _first([getattr(u, name) for u in known]) for name in Usage.__slots__}
     if fields["input_tokens"] is not None or fields["output_tokens"] is not None:
         fields["total_tokens"] = (fields["input_tokens"] or 0) + (fields["output_tokens"] or 0)
     return Usage(**fields)
 
 
-def _first(values: Iterable[int | None]) -> int | None:
-    return next((value for value in values if value is not None), None)
+def _first(values: Iterable[T | None]) -> T | None:
+    for value in values:
+        if value is not None:
+            return value
+    return None
 
 
 def model_calls(forest: Forest) -> list[Call]:
@@ -126,7 +140,7 @@ def model_calls(forest: Forest) -> list[Call]:
     visible: dict[int, list[Call]] = {}
     calls: list[Call] = []
     for node in sorted(forest.nodes, key=lambda n: -n.depth):
-        below = _gather([visible.pop(id(child), []) for child in node.children])
+        below = _gather([visible[id(child)] for child in node.children if id(child) in visible])
         if node.kind in COUNTABLE:
             same = [call for call in below if call.main.kind == node.kind]
             if not same:
@@ -135,7 +149,8 @@ def model_calls(forest: Forest) -> list[Call]:
                 below.append(call)
             elif len(same) == 1:
                 same[0].nodes.append(node)
-        visible[id(node)] = [] if node.kind in _BARRIERS else below
+        if below and node.kind not in _BARRIERS:
+            visible[id(node)] = below
     calls.sort(key=lambda call: call.main.order)
     return _without_preparations(_without_repeats(calls))
 
@@ -157,8 +172,8 @@ def _without_preparations(calls: list[Call]) -> list[Call]:
 
 def _gather(lists: list[list[Call]]) -> list[Call]:
     """All calls of the lists; the longest list is extended, so that deep trees stay linear."""
-    if not lists:
-        return []
+    if len(lists) < 2:
+        return lists[0] if lists else []
     longest = max(lists, key=len)
     for other in lists:
         if other is not longest:
@@ -192,7 +207,7 @@ def _without_repeats(calls: list[Call]) -> list[Call]:
 
 _CACHED = (
     *("usage", "reported_usd", "list_price_usd", "cost"),
-    *("input", "output", "requested_model", "response_id"),
+    *("input", "output", "model", "provider", "requested_model", "response_id"),
 )
 
 
@@ -236,8 +251,9 @@ class Totals:
 
     def __init__(self, forest: Forest, calls: list[Call]) -> None:
         self.diagnostics: list[str] = []
-        counted = [call.usage for call in calls if has_usage(call.usage)]
-        covered = _ancestors(n for call in calls if has_usage(call.usage) for n in call.nodes)
+        reporting = [call for call in calls if has_usage(call.usage)]
+        counted = [call.usage for call in reporting]
+        covered = _ancestors(node for call in reporting for node in call.nodes)
         counted.extend(node.usage for node in _topmost(forest, covered, _reports_usage))
         self.usage = sum_usage(counted)
         self.cost = self._cost(forest, calls)
@@ -259,7 +275,7 @@ class Totals:
             elif has_usage(call.usage):
                 self.diagnostics.append(f"price_unknown:{call.model}")
         if not amounts or any(text.startswith("price_unknown") for text in self.diagnostics):
-            return Cost()
+            return NO_COST
         return Cost(usd=sum(amounts), source="estimated" if estimated else "reported")
 
 
@@ -280,6 +296,8 @@ def _ancestors(nodes: Iterable[Node]) -> set[int]:
 
 def _topmost(forest: Forest, covered: set[int], wanted: Any) -> list[Node]:
     """The topmost wanted nodes that have nothing covered in their subtree."""
+    if not any(id(node) not in covered and wanted(node) for node in forest.nodes):
+        return []
     found: list[Node] = []
     waiting = list(reversed(forest.roots))
     while waiting:
@@ -303,11 +321,18 @@ def _is_inside(node: Node, groups: set[int]) -> bool:
 def sum_usage(usages: Iterable[Usage]) -> Usage:
     """The sums; None where nothing was reported."""
     known = list(usages)
+    if len(known) < 2:
+        return known[0] if known else NO_USAGE
     return Usage(
-        **{name: _sum(getattr(usage, name) for usage in known) for name in Usage.__slots__}
+        input_tokens=_sum([usage.input_tokens for usage in known]),
+        output_tokens=_sum([usage.output_tokens for usage in known]),
+        cache_read_tokens=_sum([usage.cache_read_tokens for usage in known]),
+        cache_write_tokens=_sum([usage.cache_write_tokens for usage in known]),
+        reasoning_tokens=_sum([usage.reasoning_tokens for usage in known]),
+        total_tokens=_sum([usage.total_tokens for usage in known]),
     )
 
 
-def _sum(values: Iterable[int | None]) -> int | None:
+def _sum(values: list[int | None]) -> int | None:
     known = [value for value in values if value is not None]
     return sum(known) if known else None

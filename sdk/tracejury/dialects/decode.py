@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ REDACTED = frozenset(
 PLACEHOLDERS = REDACTED | {"", "N/A", "<not specified>", "<not serializable>"}
 _OPENERS = frozenset('{["( \n\t\r')
 _TRUNCATED_MARKS = ("...[TRUNCATED", "… [truncated", "...[truncated")
+_MAY_BE_TRUNCATED = re.compile(r"\[(?:TRUNCATED|truncated)")
 
 
 def decode(value: Any) -> Any:
@@ -124,12 +126,16 @@ def _repr(value: Any) -> str:
         return "<not serializable>"
 
 
+def is_blank(value: Any) -> bool:
+    """Whether nothing or only a placeholder was recorded."""
+    return value is None or (isinstance(value, str) and len(value) < 20 and value in PLACEHOLDERS)
+
+
 def to_content(value: Any) -> str | None:
     """The recorded text, None where nothing or only a placeholder was recorded."""
-    if value is None:
-        return None
-    text = value if isinstance(value, str) else to_text(value)
-    return None if len(text) < 20 and text in PLACEHOLDERS else text
+    if isinstance(value, str):
+        return None if len(value) < 20 and value in PLACEHOLDERS else value
+    return None if value is None else to_text(value)
 
 
 def to_name(value: Any) -> str:
@@ -177,8 +183,10 @@ def is_redacted(value: Any) -> bool:
 
 def is_truncated(text: str) -> bool:
     """Whether JSON text was cut off."""
-    if text[:1] in ("{", "[") and text.rstrip()[-1:] not in ("}", "]"):
+    if text.startswith(("{", "[")) and text[-1] not in "}]" and text.rstrip()[-1] not in "}]":
         return True
+    if _MAY_BE_TRUNCATED.search(text, len(text) - 80) is None:
+        return False
     return any(mark in text[-80:] for mark in _TRUNCATED_MARKS)
 
 

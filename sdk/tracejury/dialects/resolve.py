@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -81,7 +81,7 @@ class Fields:
 class Reading:
     """A span under its plan: any canonical field of it can be asked for."""
 
-    __slots__ = ("_places", "_plan", "attributes", "dialect", "events", "kind", "name")
+    __slots__ = ("_found", "_places", "_plan", "attributes", "dialect", "events", "kind", "name")
 
     def __init__(self, plan: Plan, name: str, attributes: Attributes, events: Events) -> None:
         self.kind: SpanKind = _kind(plan, name, attributes)
@@ -89,6 +89,7 @@ class Reading:
         self.name = name
         self.attributes = attributes
         self.events = events
+        self._found: dict[Place, Any] = {}
         self._plan = plan
         self._places = plan.places(self.kind)
 
@@ -110,20 +111,12 @@ class Reading:
     def fields(self) -> Fields:
         """The canonical fields that are kept beside the span."""
         fields = Fields(self.kind, self.dialect)
-        attributes, events = self.attributes, self.events
+        attributes = self.attributes
         for field, form, places in self._plan.kept(self.kind):
             for place in places:
-                value = attributes[place] if type(place) is str else place(attributes, events)  # type: ignore[operator]
-                found: Any
-                if form == "count":
-                    found = to_int(value)
-                elif form == "content":
-                    found = _content(value, fields)
-                elif form == "name":
-                    found = to_name(value) or None
-                else:
-                    found = _provider(value) or None
-                if found is not None:
+                value = attributes[place] if isinstance(place, str) else self._value(place)
+                found = _content(value, fields) if form == "content" else _READ[form](value)
+                if found is not None and found != "":
                     setattr(fields, field, found)
                     break
         if "cost_usd" in self._places or "cost_part" in self._places:
@@ -135,9 +128,12 @@ class Reading:
         return fields
 
     def _value(self, place: Place) -> Any:
+        """What stands at the place; what has to be put together is put together once."""
         if isinstance(place, str):
             return self.attributes[place]
-        return place(self.attributes, self.events)
+        if place not in self._found:
+            self._found[place] = place(self.attributes, self.events)
+        return self._found[place]
 
     def _cost(self) -> float | None:
         for value in self.all("cost_usd"):
@@ -161,6 +157,13 @@ def _content(value: Any, fields: Fields) -> str | None:
 def _provider(value: Any) -> str:
     name = to_name(value)
     return provider_name(name) if name else ""
+
+
+_READ: Final[dict[str, Callable[[Any], Any]]] = {
+    "count": to_int,
+    "name": to_name,
+    "provider": _provider,
+}
 
 
 @lru_cache(maxsize=1024)
