@@ -124,6 +124,21 @@ class Cost:
 
 @quick
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Flags:
+    """What stands between the trace and what really happened."""
+
+    redacted: bool = False
+    truncated: bool = False
+    not_captured: bool = False
+
+
+NO_USAGE = Usage()
+NO_COST = Cost()
+NO_FLAGS = Flags()
+
+
+@quick
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """One part of a message; which fields are set depends on `type`.
 
@@ -196,8 +211,8 @@ class LLMCall:
     finish_reasons: tuple[str, ...] = ()
     params: Mapping[str, Any] = field(default_factory=dict)
     response_id: str = ""
-    usage: Usage = field(default_factory=Usage)
-    cost: Cost = field(default_factory=Cost)
+    usage: Usage = NO_USAGE
+    cost: Cost = NO_COST
     start_ns: int = 0
     latency_ms: float | None = None
     ttft_ms: float | None = None
@@ -240,16 +255,6 @@ class Turn:
 
 @quick
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flags:
-    """What stands between the trace and what really happened."""
-
-    redacted: bool = False
-    truncated: bool = False
-    not_captured: bool = False
-
-
-@quick
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
     """A span with its canonical fields beside what was recorded."""
 
@@ -271,12 +276,12 @@ class Span:
     output: str | None = None
     tool_name: str = ""
     tool_call_id: str = ""
-    usage: Usage = field(default_factory=Usage)
-    cost: Cost = field(default_factory=Cost)
+    usage: Usage = NO_USAGE
+    cost: Cost = NO_COST
     attributes: Mapping[str, Any] = field(default_factory=dict)
     events: tuple[SpanEvent, ...] = ()
     scope_name: str = ""
-    flags: Flags = field(default_factory=Flags)
+    flags: Flags = NO_FLAGS
 
 
 @quick
@@ -288,7 +293,7 @@ class Trace:
     revision: int = 1
     name: str = ""
     kind: TraceKind = "other"
-    flags: Flags = field(default_factory=Flags)
+    flags: Flags = NO_FLAGS
     input_text: str = ""
     output_text: str = ""
     agent_name: str = ""
@@ -299,8 +304,8 @@ class Trace:
     end_ns: int = 0
     has_error: bool = False
     error_count: int = 0
-    usage: Usage = field(default_factory=Usage)
-    cost: Cost = field(default_factory=Cost)
+    usage: Usage = NO_USAGE
+    cost: Cost = NO_COST
     models: tuple[str, ...] = ()
     turns: tuple[Turn, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
