@@ -1,7 +1,9 @@
--- Log records of the traces in `wanted` (trace_id, first_seq, last_seq), in order of arrival.
+-- Log records of the traces in `wanted` (trace_id, first_seq, last_seq), in order of arrival;
+-- the time is that of observation where the source gave none.
 SELECT
     l.trace_id, l.seq, l.content_hash_high, l.content_hash_low, l.span_id, l.event_name,
-    l.time_unix_nano, l.body::VARCHAR, l.attributes::VARCHAR, l.resource::VARCHAR,
+    coalesce(nullif(l.time_unix_nano, 0), l.observed_time_unix_nano) AS time_unix_nano,
+    l.body::VARCHAR, l.attributes::VARCHAR, l.resource::VARCHAR,
     l.scope::VARCHAR
 FROM base.logs AS l
 JOIN wanted AS w ON l.trace_id = w.trace_id AND l.seq BETWEEN w.first_seq AND w.last_seq
