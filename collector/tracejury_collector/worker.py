@@ -224,7 +224,7 @@ class Worker:
         batch = FinishedBatch(
             closing=draft.closing, tables={**tables, **ledger.tables()}, again=draft.again
         )
-        write = FinishedWrite(batch, draft.now_ns, self._db.tally)
+        write = FinishedWrite(batch, self._db.tally)
         closed, carried_over = self._db.write(write).result()
         for trace_id in closed - carried_over:
             self._reopened.pop(trace_id, None)

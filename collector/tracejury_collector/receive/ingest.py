@@ -20,7 +20,7 @@ from tracejury_collector.receive.decompress import decompress
 from tracejury_collector.receive.otlp import Encoding, Signal, decode
 from tracejury_collector.receive.store_client import StoreClient, StoreSignal, to_ipc
 
-_DECODERS = 2
+_DECODERS = 1
 _STORE_SIGNALS: dict[Signal, StoreSignal] = {"traces": "spans", "logs": "logs"}
 
 

@@ -208,7 +208,7 @@ def _insert(connection: duckdb.DuckDBPyConnection, signal: str, batch: pa.Table)
     if batch.num_rows:
         connection.register("batch", batch)
         connection.execute(statement(f"insert_{signal}"))
-        connection.execute(statement(f"open_traces_of_{signal}"))
+        connection.execute(statement(f"note_arrival_of_{signal}"))
         connection.unregister("batch")
 
 

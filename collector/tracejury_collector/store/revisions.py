@@ -161,9 +161,8 @@ def newly_reopened(cursor: duckdb.DuckDBPyConnection, after_seq: int) -> tuple[i
 class FinishedWrite:
     """The write of a batch; prepared outside of the writer's thread, run inside of it."""
 
-    def __init__(self, batch: FinishedBatch, now_ns: int, tally: Callable[..., None]) -> None:
+    def __init__(self, batch: FinishedBatch, tally: Callable[..., None]) -> None:
         self._batch = batch
-        self._now_ns = now_ns
         self._tally = tally
         self._closing = _closing_table(batch.closing)
 
@@ -180,8 +179,7 @@ class FinishedWrite:
             self._insert(connection, kept)
             self._drop_duplicates(connection, kept)
             if any(c.forced for c in self._batch.closing):
-                bounds = {"now_ns": self._now_ns}
-                rows = connection.execute(statement("carry_over_traces"), bounds).fetchall()
+                rows = connection.execute(statement("carry_over_traces")).fetchall()
                 carried_over = {row[0] for row in rows}
             connection.execute(statement("close_traces"))
         return kept, carried_over
@@ -233,7 +231,6 @@ def _closing_table(closing: Iterable[Closing]) -> pa.Table:
         "trace_id": TEXT,
         "first_seen": TIME,
         "last_seq": BIGINT,
-        "span_count": BIGINT,
         "forced": BOOLEAN,
     }
     rows = [
@@ -241,7 +238,6 @@ def _closing_table(closing: Iterable[Closing]) -> pa.Table:
             item.opened.activity.trace_id,
             item.opened.activity.first_seen_ns,
             item.opened.last_seq,
-            item.opened.activity.span_count,
             item.forced,
         )
         for item in closing

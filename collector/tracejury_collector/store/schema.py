@@ -28,6 +28,7 @@ SPAN_SCHEMA = pa.schema(
         *_optional("error_type", "error_message", "dialect", "session_id", "user_id"),
         *_optional("agent_name", "provider", "model", "operation", "input", "output"),
         *_optional("tool_name", "tool_call_id", "tool_arguments", "tool_result"),
+        *_optional("input_path", "output_path", "tool_arguments_path", "tool_result_path"),
         *_optional("input_tokens", "output_tokens", "cache_read_tokens", type_=pa.int64()),
         *_optional("cache_write_tokens", "reasoning_tokens", type_=pa.int64()),
         *_optional("cost_usd", type_=pa.float64()),

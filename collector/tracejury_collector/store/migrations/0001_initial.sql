@@ -30,6 +30,11 @@ CREATE TABLE base.spans (
     tool_call_id VARCHAR,
     tool_arguments VARCHAR USING COMPRESSION zstd,
     tool_result VARCHAR USING COMPRESSION zstd,
+    -- Where the text above stands verbatim in `attributes`, as a path; then it is not kept twice.
+    input_path VARCHAR,
+    output_path VARCHAR,
+    tool_arguments_path VARCHAR,
+    tool_result_path VARCHAR,
     input_tokens BIGINT,
     output_tokens BIGINT,
     cache_read_tokens BIGINT,
@@ -80,12 +85,12 @@ CREATE TABLE base.logs (
     content_hash_low UBIGINT NOT NULL
 );
 
-CREATE TABLE base.open_traces (
+-- What one commit brought of a trace that no revision holds yet; only added to and deleted from.
+CREATE TABLE base.arrivals (
     trace_id VARCHAR NOT NULL,
     project VARCHAR NOT NULL,
     service_name VARCHAR NOT NULL,
-    first_seen TIMESTAMP_NS NOT NULL,
-    last_seen TIMESTAMP_NS NOT NULL,
+    seen TIMESTAMP_NS NOT NULL,
     first_seq BIGINT NOT NULL,
     last_seq BIGINT NOT NULL,
     root_seen BOOLEAN NOT NULL,
@@ -93,6 +98,22 @@ CREATE TABLE base.open_traces (
     marker_seen BOOLEAN NOT NULL,
     span_count BIGINT NOT NULL
 );
+
+CREATE VIEW base.open_traces AS
+SELECT
+    trace_id,
+    arg_min(project, first_seq) AS project,
+    arg_min(service_name, first_seq) AS service_name,
+    min(seen) AS first_seen,
+    max(seen) AS last_seen,
+    min(first_seq) AS first_seq,
+    max(last_seq) AS last_seq,
+    bool_or(root_seen) AS root_seen,
+    bool_or(root_ended) AS root_ended,
+    bool_or(marker_seen) AS marker_seen,
+    sum(span_count)::BIGINT AS span_count
+FROM base.arrivals
+GROUP BY trace_id;
 
 CREATE TABLE base.traces (
     trace_id VARCHAR NOT NULL,

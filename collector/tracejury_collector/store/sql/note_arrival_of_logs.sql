@@ -1,0 +1,18 @@
+-- Note the arrival of the rows of the Arrow table `batch`: one row per trace.
+INSERT INTO base.arrivals (
+    trace_id, project, service_name, seen, first_seq, last_seq, root_seen, root_ended,
+    marker_seen, span_count
+)
+SELECT
+    trace_id,
+    arg_min(project, seq),
+    arg_min(service_name, seq),
+    max(received_at),
+    min(seq),
+    max(seq),
+    false,
+    false,
+    false,
+    0
+FROM batch
+GROUP BY trace_id
