@@ -123,7 +123,7 @@ def _results(forest: Forest, calls: Sequence[Call]) -> dict[str, Part]:
 def _take_results(messages: Sequence[Message], found: dict[str, Part]) -> None:
     for message in messages:
         for part in message.parts:
-            if part.type == "tool_result" and part.id:
+            if part.id and part.type == "tool_result":
                 found.setdefault(part.id, part)
 
 

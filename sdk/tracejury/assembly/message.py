@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tracejury.assembly import unwrap
-from tracejury.assembly.parts import parse_call, parse_content, part_type, plain_content
+from tracejury.assembly.parts import first_text, parse_call, parse_content, part_type, plain_content
 from tracejury.dialects.decode import decode
 from tracejury.trace import Message, Part, Role
 
@@ -44,6 +44,7 @@ _FINISH: Final = {
 }
 _CONTENTS: Final = ("parts", "content", "_content", "contents", "blocks")
 _PLAIN: Final = frozenset({"role", "parts", "content", "finish_reason"})
+_RESULT_IDS: Final = ("tool_call_id", "id", "call_id")
 _ENVELOPES: Final = frozenset({"lc", "data", "message"})
 
 
@@ -88,10 +89,24 @@ def is_message(data: dict[str, Any]) -> bool:
     return isinstance(data.get("data"), dict) or "content" in data
 
 
+def plain_message(data: dict[str, Any]) -> Message | None:
+    """What `parse_message` gives for a message of a role and text, as most are; else None."""
+    inner = data["message"] if len(data) == 1 and "message" in data else data
+    if not isinstance(inner, dict) or not inner.keys() <= _PLAIN:
+        return None
+    recorded = inner.get("role")
+    role = _ROLES.get(recorded) if isinstance(recorded, str) else None
+    if role is None or role == "tool":
+        return None
+    parts = plain_content(inner["parts"] if "parts" in inner else inner.get("content"))
+    if parts is None:
+        return None
+    finish = finish_reason(inner["finish_reason"]) if "finish_reason" in inner else ""
+    return Message(role=role, parts=parts, finish_reason=finish)
+
+
 def parse_message(data: dict[str, Any], role: Role, depth: int) -> Message | None:
     """One message from an object; envelopes around it are opened."""
-    if (message := _plain_message(data)) is not None:
-        return message
     finish = finish_reason(data["finish_reason"]) if "finish_reason" in data else ""
     inner = data if _ENVELOPES.isdisjoint(data) else _opened(data)
     if inner is not data:
@@ -115,22 +130,6 @@ def parse_message(data: dict[str, Any], role: Role, depth: int) -> Message | Non
         return None
     name = data.get("name")
     return make_message(spoken, parts, name if isinstance(name, str) else "", finish)
-
-
-def _plain_message(data: dict[str, Any]) -> Message | None:
-    """The message if it is one of a role and text, as most are: read without further search."""
-    inner = data["message"] if len(data) == 1 and "message" in data else data
-    if not isinstance(inner, dict) or not inner.keys() <= _PLAIN:
-        return None
-    recorded = inner.get("role")
-    role = _ROLES.get(recorded) if isinstance(recorded, str) else None
-    if role is None or role == "tool":
-        return None
-    parts = plain_content(inner["parts"] if "parts" in inner else inner.get("content"))
-    if parts is None:
-        return None
-    finish = finish_reason(inner["finish_reason"]) if "finish_reason" in inner else ""
-    return Message(role=role, parts=parts, finish_reason=finish)
 
 
 def _opened(data: dict[str, Any]) -> Any:
@@ -180,7 +179,7 @@ def _parts_of(data: dict[str, Any], role: Role) -> list[Part]:
 def _contents(data: dict[str, Any], content: Any, role: Role) -> list[Part]:
     if role == "tool":
         blocks = decode(content)
-        if not (isinstance(blocks, list) and any(part_type(b) == "tool_result" for b in blocks)):
+        if not isinstance(blocks, list) or "tool_result" not in map(part_type, blocks):
             return [_result_of(data, content)]
         content = blocks
     return parse_content(content)
@@ -188,12 +187,10 @@ def _contents(data: dict[str, Any], content: Any, role: Role) -> list[Part]:
 
 def _result_of(data: dict[str, Any], content: Any) -> Part:
     found = unwrap.output(content)
-    ids = (data.get(key) for key in ("tool_call_id", "id", "call_id"))
-    call_id = next((value for value in ids if isinstance(value, str) and value), found.id)
     name = data.get("name")
     return Part(
         type="tool_result",
-        id=call_id,
+        id=first_text(data, _RESULT_IDS) or found.id,
         name=name if isinstance(name, str) else found.name,
         output=found.value,
         is_error=found.is_error or data.get("status") == "error",

@@ -10,6 +10,7 @@ from tracejury.assembly.message import (
     is_message,
     make_message,
     parse_message,
+    plain_message,
 )
 from tracejury.assembly.parts import parse_content, parse_part, part_type
 from tracejury.dialects.decode import PLACEHOLDERS, decode, to_text
@@ -112,10 +113,13 @@ def _collect_list(items: list[Any], role: Role, found: list[Message], depth: int
         item = raw if isinstance(raw, dict) else _decoded(raw)
         part = None
         if isinstance(item, dict):
-            if is_message(item):
+            message = plain_message(item)
+            if message is not None or is_message(item):
                 if pending:
                     flush()
-                _collect_message(item, role, found, depth)
+                message = message or parse_message(item, role, depth)
+                if message is not None:
+                    found.append(message)
                 continue
             if part_type(item):
                 part = parse_part(item)
@@ -141,17 +145,12 @@ def _part_role(part: Part, role: Role) -> Role:
 
 def _collect_object(data: dict[str, Any], role: Role, found: list[Message], depth: int) -> None:
     if is_message(data):
-        _collect_message(data, role, found, depth)
+        if (message := parse_message(data, role, depth)) is not None:
+            found.append(message)
     elif part_type(data):
         _collect_list([data], role, found, depth)
     else:
         _collect_container(data, role, found, depth)
-
-
-def _collect_message(data: dict[str, Any], role: Role, found: list[Message], depth: int) -> None:
-    message = parse_message(data, role, depth)
-    if message is not None:
-        found.append(message)
 
 
 def _collect_container(data: dict[str, Any], role: Role, found: list[Message], depth: int) -> None:

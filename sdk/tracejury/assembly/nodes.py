@@ -145,9 +145,9 @@ def _one_side(value: Any, side: Side) -> Any:
     data = decode(value)
     if not isinstance(data, list):
         return data
-    events = [item for item in data if isinstance(item, dict)]
-    if not any("event.name" in item for item in events):
+    if not [item for item in data if isinstance(item, dict) and "event.name" in item]:
         return data
+    events = [item for item in data if isinstance(item, dict)]
     choices = [item for item in events if item.get("event.name") == "gen_ai.choice"]
     if side == "output" and choices:
         return choices

@@ -127,7 +127,7 @@ def parse_part(block: dict[str, Any]) -> Part | None:
         return parse_part({k: v for k, v in inner.items() if k != "message_content"})
     kind = part_type(block)
     if kind == "text" or kind == "refusal":
-        text = _first_text(block, _TEXTS)
+        text = first_text(block, _TEXTS)
         return Part(type=kind, text=text) if text else None
     if kind == "tool_call":
         return parse_call(block)
@@ -147,10 +147,10 @@ def parse_call(block: dict[str, Any]) -> Part | None:
             break
     if isinstance(block.get("function"), dict):
         outer, block = block, block["function"]
-    name = _first_text(block, _NAMES) or _hosted_name(outer)
+    name = first_text(block, _NAMES) or _hosted_name(outer)
     if not name:
         return None
-    call_id = _first_text(block, _CALL_IDS) or _first_text(outer, _CALL_IDS)
+    call_id = first_text(block, _CALL_IDS) or first_text(outer, _CALL_IDS)
     raw = next((block[key] for key in _ARGUMENTS if block.get(key) is not None), None)
     return Part(type="tool_call", id=call_id, name=name, arguments=unwrap.arguments(raw)[0])
 
@@ -178,8 +178,8 @@ def parse_result(block: dict[str, Any]) -> Part:
     )
     return Part(
         type="tool_result",
-        id=_first_text(block, _RESULT_IDS) or _first_text(origin, ("id",)) or found.id,
-        name=_first_text(block, _NAMES) or _first_text(origin, _NAMES) or found.name,
+        id=first_text(block, _RESULT_IDS) or first_text(origin, ("id",)) or found.id,
+        name=first_text(block, _NAMES) or first_text(origin, _NAMES) or found.name,
         output=found.value,
         is_error=failed,
     )
@@ -200,7 +200,8 @@ def _reasoning(block: dict[str, Any]) -> Part | None:
     return None
 
 
-def _first_text(block: Any, keys: tuple[str, ...]) -> str:
+def first_text(block: Any, keys: tuple[str, ...]) -> str:
+    """The first text that the object holds under the keys, "" if there is none."""
     if isinstance(block, dict):
         for key in keys:
             value = block.get(key)

@@ -18,6 +18,7 @@ _CALL_KEYS = frozenset({"args", "kwargs", "sanitize_inputs_outputs"})
 _LANGCHAIN_KEYS = frozenset({"input_str", "inputs", "tags", "metadata", "kwargs"})
 _TARGETS = ("name", "tool_name", "tool")
 PAYLOADS = ("args", "arguments", "input", "kwargs", "params")
+_PAYLOADS = frozenset(PAYLOADS)
 _RESPONSE_KEYS = frozenset(
     {"id", "name", "response", "scheduling", "will_continue", "willContinue", "parts"}
 )
@@ -60,7 +61,7 @@ def arguments(value: Any) -> tuple[Any, str]:
 def dispatched_name(value: Any) -> str:
     """The tool that a dispatcher's arguments name: `{"name": ..., "args": {...}}`; else ""."""
     data = decode(value)
-    if isinstance(data, dict) and len(data) == 2 and any(key in data for key in PAYLOADS):
+    if isinstance(data, dict) and len(data) == 2 and not _PAYLOADS.isdisjoint(data):
         return next((_text(data[key]) for key in _TARGETS if key in data), "")
     return ""
 
@@ -125,19 +126,18 @@ def _from_repr(text: str) -> Output | None:
 
 def _from_blocks(blocks: list[Any]) -> Output | None:
     """The text of content blocks, or the value of a single one."""
-    if not blocks or not all(isinstance(block, dict) for block in blocks):
-        return None
-    if len(blocks) == 1:
+    if len(blocks) == 1 and isinstance(blocks[0], dict):
         block = blocks[0]
         if block.keys() == {"json"}:
             return Output(block["json"])
         if "toolResult" in block or _is_result(block):
             return _from_object(block.get("toolResult", block))
-    if not all(_is_text_block(block) for block in blocks):
-        return None
-    return Output(
-        "\n".join(str(block.get("text") or block.get("content") or "") for block in blocks)
-    )
+    texts = []
+    for block in blocks:
+        if not isinstance(block, dict) or not _is_text_block(block):
+            return None
+        texts.append(str(block.get("text") or block.get("content") or ""))
+    return Output("\n".join(texts)) if texts else None
 
 
 def _is_text_block(block: dict[str, Any]) -> bool:

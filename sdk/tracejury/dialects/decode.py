@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+MAX_LAYERS = 3
 MAX_DEPTH = 64
 MAX_REPR_CHARS = 200_000
 REDACTED = frozenset(
@@ -23,17 +24,17 @@ _MAY_BE_TRUNCATED = re.compile(r"\[(?:TRUNCATED|truncated)")
 
 
 def decode(value: Any) -> Any:
-    """The data behind JSON text or a Python literal (unwrapped up to three times), else the value.
+    """The data behind JSON text or a Python literal (up to `MAX_LAYERS` deep), else the value.
 
     Scalars in text stay text: only objects and arrays are taken for data.
     """
-    for _ in range(3):
-        if not isinstance(value, str) or value[:1] not in _OPENERS:
-            return value
+    layers = 0
+    while isinstance(value, str) and value[:1] in _OPENERS and layers < MAX_LAYERS:
         data = _parse(value)
         if data is None:
             return value
         value = data
+        layers += 1
     return value
 
 
