@@ -20,6 +20,7 @@ REDACTED = frozenset(
 PLACEHOLDERS = REDACTED | {"", "N/A", "<not specified>", "<not serializable>"}
 _OPENERS = frozenset('{["( \n\t\r')
 _TRUNCATED_MARKS = ("...[TRUNCATED", "… [truncated", "...[truncated")
+_BRACKETS = re.compile(r"[\[\]{}]")
 _MAY_BE_TRUNCATED = re.compile(r"\[(?:TRUNCATED|truncated)")
 
 
@@ -93,11 +94,11 @@ def _may_be_deep(text: str) -> bool:
 def nesting(text: str) -> int:
     """The deepest nesting of brackets in the text, strings not regarded."""
     depth = deepest = 0
-    for char in text:
-        if char in "[{":
+    for mark in _BRACKETS.findall(text):
+        if mark in "[{":
             depth += 1
             deepest = max(deepest, depth)
-        elif char in "]}" and depth:
+        elif depth:
             depth -= 1
     return deepest
 

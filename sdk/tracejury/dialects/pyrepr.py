@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import lru_cache
 from typing import Any, Final
 
 MAX_CHARS = 200_000
@@ -24,6 +25,8 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE | re.DOTALL,
 )
+_PLAIN_STRING = re.compile(r"'[^'\\\r\n\0]*'" r'|"[^"\\\r\n\0]*"')
+_PLAIN_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 _CONSTANTS: Final = {"None": None, "True": True, "False": False}
 _SUFFIX = re.compile(r"(?:Content|Block|Part)$")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -80,10 +83,9 @@ class _Reader:
             raise _BadTextError
         self._advance()
         if kind in ("string", "number"):
-            found = ast.literal_eval(token)
-            return found.decode("utf-8", "replace") if isinstance(found, bytes) else found
+            return _literal(token)
         if kind == "enum":
-            return ast.literal_eval(token[token.index(": ") + 2 : -1])
+            return _literal(token[token.index(": ") + 2 : -1])
         if kind == "name":
             return self._named(token, depth)
         return token
@@ -144,6 +146,17 @@ class _Reader:
         return items
 
 
+def _literal(token: str) -> Any:
+    """The value of a string or number; most need no compiler to be read."""
+    if _PLAIN_STRING.fullmatch(token):
+        return token[1:-1]
+    if _PLAIN_NUMBER.fullmatch(token):
+        return int(token)
+    found = ast.literal_eval(token)
+    return found.decode("utf-8", "replace") if isinstance(found, bytes) else found
+
+
+@lru_cache(maxsize=1024)
 def _type_name(name: str) -> str:
     """The class name as a type of message part: `TextContent` is `text`."""
     short = _SUFFIX.sub("", name.rsplit(".", 1)[-1]) or name
