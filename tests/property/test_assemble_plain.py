@@ -5,25 +5,22 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracejury.assembly.message import is_message, parse_message, plain_message
 from tracejury.dialects.pyrepr import _literal
 
-texts = st.one_of(st.sampled_from(("", "hi", "[1]", "{}", "N/A", " ")), st.text(max_size=5))
-blocks = st.one_of(
-    texts,
-    st.none(),
-    st.fixed_dictionaries(
-        {"type": st.sampled_from(("text", "Text", "refusal", "image", "tool_result"))},
-        optional={"text": st.one_of(texts, st.integers()), "content": texts, "id": texts},
-    ),
+BLOCK = '{"type":"text","text":"a"}'
+texts = st.sampled_from(("", "hi", "{}", BLOCK, f"[{BLOCK}]"))
+blocks = st.fixed_dictionaries(
+    {"type": st.sampled_from(("text", "text", "Text", "refusal", "tool_result"))},
+    optional={"text": st.one_of(texts, st.just(1)), "content": texts},
 )
 contents = st.one_of(
-    texts, blocks, st.lists(blocks, max_size=3), st.just({}), st.none(), st.just(0)
+    texts, st.lists(blocks, max_size=2), st.sampled_from((None, 0, {}, ["a"], [None]))
 )
-roles = st.sampled_from(("user", "assistant", "system", "tool", "human", "AI", "none", None, 3))
+roles = st.sampled_from(("user", "assistant", "tool", "human", "AI", "none", None))
 messages = st.fixed_dictionaries(
     {"role": roles},
     optional={
@@ -35,6 +32,7 @@ messages = st.fixed_dictionaries(
 )
 
 
+@settings(max_examples=1000)
 @given(st.one_of(messages, messages.map(lambda data: {"message": data})))
 def test_a_plain_message_is_what_the_full_search_gives(data: dict[str, Any]) -> None:
     plain = plain_message(data)
