@@ -17,7 +17,7 @@ blocks = st.fixed_dictionaries(
     {"type": st.sampled_from(("text", "text", "Text", "refusal", "tool_result"))},
     optional={"text": st.one_of(texts, st.just(1)), "content": texts},
 )
-contents = st.one_of(
+contents: st.SearchStrategy[Any] = st.one_of(
     texts, st.lists(blocks, max_size=2), st.sampled_from((None, 0, {}, ["a"], [None]))
 )
 roles = st.sampled_from(("user", "assistant", "tool", "human", "AI", "none", None))
