@@ -162,7 +162,8 @@ def import_files(
     done: dict[str, Imported] = {}
     with _client(url) as client, _progress(files, quiet=json) as advance:
         for path in files:
-            done[str(path)] = client.import_file(path, signal=signal, progress=advance)
+            with _named(path):
+                done[str(path)] = client.import_file(path, signal=signal, progress=advance)
     if json:
         terminal.print_json({"files": {k: v.model_dump(mode="json") for k, v in done.items()}})
     else:
@@ -201,7 +202,7 @@ def _service(name: str, extra: str = "server") -> Callable[..., int]:
     except (StopIteration, ImportError) as error:
         missing = getattr(error, "name", None) or "tracejury_collector"
         _fail(
-            f"'tracejury {name}' needs {missing!r}, which is not installed: "
+            f"'tracejury {name}' needs the extra {extra!r} (there is no module {missing!r}): "
             f"pip install 'tracejury[{extra}]'",
             WRONG_USE,
         )
@@ -225,6 +226,18 @@ def _explained() -> Iterator[None]:
         _fail(str(error), UNREACHABLE if error.status >= 500 else WRONG_USE)
     except (TracejuryError, OSError) as error:
         _fail(str(error), WRONG_USE)
+
+
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Let a refusal say which file it is about."""
+    try:
+        yield
+    except ApiError as error:
+        detail = f"{path}: {error.detail}"
+        raise ApiError(
+            status=error.status, code=error.code, detail=detail, remedy=error.remedy
+        ) from error
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -86,7 +86,7 @@ def print_rows(result: SqlResult) -> None:
         (column.name, "right" if any(n in column.type for n in numeric) else "left")
         for column in result.columns
     ]
-    out.print(terminal.table("", columns, result.rows))
+    terminal.print_rows(out, columns, result.rows)
     more = ", more match: raise --limit" if result.truncated else ""
     rows = "row" if result.row_count == 1 else "rows"
     out.print(Text(f"{result.row_count} {rows} in {result.elapsed_ms:.0f} ms{more}", style="dim"))

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import orjson
 from pydantic import BaseModel
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -19,6 +20,7 @@ _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 _SPACE = re.compile(r"\s+")
+_WHOLE_CELL = 32
 VERDICT_STYLES = {"pass": "green", "partial": "yellow", "fail": "red", "failure": "magenta"}
 
 Justify = Literal["left", "right"]
@@ -68,6 +70,52 @@ def table(
     for row in rows:
         made.add_row(*(item if isinstance(item, Text) else cell(item) for item in row))
     return made
+
+
+def print_rows(
+    out: Console, columns: Sequence[tuple[str, Justify]], rows: Sequence[Sequence[Any]]
+) -> None:
+    """Print rows as a table, or one value a line where they are too wide for that.
+
+    A table cuts no cell of up to 32 characters, so that ids stay whole.
+    """
+    cells = [[cell(value) for value in row] for row in rows]
+    names = [visible(name) for name, _ in columns]
+    wanted = [
+        max([cell_len(name), *(row[n].cell_len for row in cells)]) for n, name in enumerate(names)
+    ]
+    widths = _fitted(wanted, out.width - 2 * (len(names) - 1))
+    if widths is None:
+        _print_records(out, names, cells)
+        return
+    made = table("", columns, cells)
+    for column, width in zip(made.columns, widths, strict=True):
+        column.width = width
+    out.print(made)
+
+
+def _fitted(wanted: Sequence[int], room: int) -> list[int] | None:
+    """Return widths that together have `room`, None where even short cells would be cut."""
+    widths = [min(width, _WHOLE_CELL) for width in wanted]
+    left = room - sum(widths)
+    if left < 0 and len(wanted) > 1:
+        return None
+    long = [n for n, width in enumerate(wanted) if width > _WHOLE_CELL]
+    for turn, n in enumerate(long):
+        extra = min(wanted[n] - widths[n], left // (len(long) - turn))
+        widths[n] += extra
+        left -= extra
+    return widths
+
+
+def _print_records(out: Console, names: Sequence[str], rows: Sequence[Sequence[Text]]) -> None:
+    """Print each row as a block of lines: name and value."""
+    name_width = max(cell_len(name) for name in names)
+    for number, row in enumerate(rows, start=1):
+        out.print(Text(f"row {number}", style="bold"))
+        for name, value in zip(names, row, strict=True):
+            line = Text.assemble((f"  {name:{name_width}}  ", "dim"), value)
+            out.print(line, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:

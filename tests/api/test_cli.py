@@ -137,13 +137,14 @@ def test_a_service_that_cannot_be_reached_is_3_and_one_line_with_the_remedy(
     ("command", "said"),
     [
         (["explain", "f" * 32], "no trace has the id"),
-        (["sql", "DROP TABLE spans"], ""),
+        (["sql", "DROP TABLE spans"], "only SELECT is allowed"),
         (["traces", "--where", "no_such_column"], "no_such_column"),
         (["traces", "--since", "yesterday"], "since"),
         (["traces", "--limit", "0"], "limit"),
         (["traces", "--no-such-option"], "no-such-option"),
         (["explain"], "TRACE"),
         (["import", "/no/such/file"], "/no/such/file"),
+        (["import", __file__], __file__),
     ],
 )
 def test_wrong_use_is_2_and_says_what_is_wrong(url: str, command: list[str], said: str) -> None:

@@ -70,7 +70,7 @@ def test_what_is_too_deep_or_too_long_is_refused(sql: str) -> None:
         ("SELECT uper(name) FROM spans", ["'uper'", "character 8", "'upper'"]),
         ("SELECT * FROM base.spans", ["'base.spans'", "without a schema"]),
         ("SELECT getenv('HOME')", ["'getenv'", "environment"]),
-        ("DELETE FROM spans", ["Only SELECT", "traces"]),
+        ("DELETE FROM spans", ["only SELECT", "traces"]),
         ("SELECT 1 FORM spans", ["syntax error", "character 15"]),
         ("SELECT 1; SELECT 2", ["2 statements"]),
         ("SELECT NULL::VARIANT", ["VARIANT"]),

@@ -8,6 +8,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from rich.console import Console
 
 from tracejury import terminal
@@ -40,6 +41,34 @@ def test_a_table_shows_hostile_cells_and_column_names_as_plain_text() -> None:
     assert "\u202e" not in printed
     assert "[bold]x[/bold]" in printed
     assert ":smile:" in printed
+
+
+def printed_rows(columns: list[str], row: list[object], width: int = 80) -> list[str]:
+    out = Console(file=io.StringIO(), width=width, highlight=False)
+    terminal.print_rows(out, [(name, "left") for name in columns], [row])
+    return out.file.getvalue().splitlines()  # type: ignore[attr-defined,no-any-return]
+
+
+def test_a_long_text_is_cut_and_the_id_beside_it_is_not() -> None:
+    lines = printed_rows(["trace_id", "output"], ["f" * 32, "word " * 40])
+    assert [len(line) <= 80 for line in lines] == [True, True]
+    assert lines[1].startswith("f" * 32 + "  word word")
+    assert lines[1].endswith("…")
+
+
+def test_rows_that_are_too_wide_are_printed_one_value_a_line() -> None:
+    names = [f"column_{n}" for n in range(12)]
+    values: list[object] = [f"value of {n}" for n in range(12)]
+    lines = printed_rows(names, values)
+    assert lines[0] == "row 1"
+    found = dict(line.split(maxsplit=1) for line in lines[1:])
+    assert found == dict(zip(names, values, strict=True))
+
+
+@given(st.lists(st.text(max_size=100), min_size=1, max_size=6), st.integers(20, 120))
+def test_a_table_of_rows_is_never_wider_than_the_terminal(cells: list[str], width: int) -> None:
+    lines = printed_rows([f"c{n}" for n in range(len(cells))], list(cells), width)
+    assert lines[0] == "row 1" or all(cell_len(line) <= width for line in lines)
 
 
 def test_json_output_is_one_document_without_raw_controls(

@@ -121,7 +121,7 @@ def _parse(sql: str, shift: int = 0) -> dict[str, Any]:
 def _explain(found: dict[str, Any], shift: int) -> str:
     message = found.get("error_message", "it does not parse")
     if found.get("error_type") == "not implemented":
-        return f"{message} Send one SELECT over {', '.join(sorted(VIEWS))}."
+        return f"only SELECT is allowed; send one over {', '.join(sorted(VIEWS))}"
     place = found.get("position")
     return f"{message} (at character {int(place) + 1 - shift})" if place else str(message)
 
