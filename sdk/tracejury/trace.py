@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from tracejury.records import quick
 
 SpanKind = Literal[
     "agent",
@@ -37,7 +36,6 @@ ToolCallSource = Literal["span", "message", "both"]
 CostSource = Literal["reported", "estimated"]
 
 
-@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpanEvent:
     """A span event as recorded."""
@@ -47,7 +45,6 @@ class SpanEvent:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
-@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpanRecord:
     """A span as received: the raw material of assembly.
@@ -74,7 +71,6 @@ class SpanRecord:
     seq: int = 0
 
 
-@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogRecord:
     """A log record that belongs to a trace; `span_id` is "" where it names no span."""
@@ -90,7 +86,6 @@ class LogRecord:
     seq: int = 0
 
 
-@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpanError:
     """Why a span, call or run failed."""
@@ -100,7 +95,6 @@ class SpanError:
     stack: str = ""
 
 
-@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """Token counts; None where nothing was recorded. Input includes cached tokens."""
@@ -113,7 +107,6 @@ class Usage:
     total_tokens: int | None = None
 
 
-@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
     """US dollars; `usd` is None where the price is unknown."""
@@ -122,7 +115,6 @@ class Cost:
     source: CostSource | None = None
 
 
-@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flags:
     """What stands between the trace and what really happened."""
@@ -137,7 +129,6 @@ NO_COST = Cost()
 NO_FLAGS = Flags()
 
 
-@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """One part of a message; which fields are set depends on `type`.
@@ -156,7 +147,6 @@ class Part:
     raw: Any = None
 
 
-@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """One message of a conversation."""
@@ -172,7 +162,6 @@ class Message:
         return "\n".join([p.text for p in self.parts if p.type == "text" and p.text])
 
 
-@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """A retrieved or reranked document."""
@@ -185,7 +174,6 @@ class Document:
     span_id: str = ""
 
 
-@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDefinition:
     """A tool that the model was offered; `parameters` is its JSON Schema."""
@@ -195,7 +183,6 @@ class ToolDefinition:
     parameters: Any = None
 
 
-@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LLMCall:
     """One call of a model, counted once however many spans recorded it."""
@@ -219,7 +206,6 @@ class LLMCall:
     error: SpanError | None = None
 
 
-@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
     """One tool call; `source` says where it was seen: its span, a message, or both.
@@ -240,7 +226,6 @@ class ToolCall:
     source: ToolCallSource = "span"
 
 
-@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """One user input and the final answer to it."""
@@ -253,7 +238,6 @@ class Turn:
     error: SpanError | None = None
 
 
-@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
     """A span with its canonical fields beside what was recorded."""
@@ -284,7 +268,6 @@ class Span:
     flags: Flags = NO_FLAGS
 
 
-@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
     """What one agent run did, rebuilt from its spans; spans are in order of start."""

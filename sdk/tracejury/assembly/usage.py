@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 from tracejury.assembly.forest import Forest
-from tracejury.assembly.lazy import lazy
 from tracejury.assembly.messages import has_parts
 from tracejury.assembly.nodes import NO_COST, NO_USAGE, Node
 from tracejury.assembly.prices import estimate_usd
@@ -31,12 +31,12 @@ class Call:
         """The innermost span: nearest to the model."""
         return self.nodes[0]
 
-    @lazy
+    @cached_property
     def usage(self) -> Usage:
         """The tokens used, fields that the innermost span lacks taken from those around it."""
         return merged_usage([node.usage for node in self.nodes])
 
-    @lazy
+    @cached_property
     def reported_usd(self) -> float | None:
         """The cost that a span reports, None if none does.
 
@@ -45,12 +45,12 @@ class Call:
         cost = _first([node.fields.cost_usd for node in self.nodes])
         return None if cost == 0 and self.list_price_usd else cost
 
-    @lazy
+    @cached_property
     def list_price_usd(self) -> float | None:
         """The cost by list price, None if it is unknown."""
         return estimate_usd(self.provider, self.model, self.usage, self.main.record.start_ns)
 
-    @lazy
+    @cached_property
     def cost(self) -> Cost:
         """Reported cost, else the list price, else unknown."""
         if self.reported_usd is not None:
@@ -58,32 +58,32 @@ class Call:
         usd = self.list_price_usd
         return NO_COST if usd is None else Cost(usd=usd, source="estimated")
 
-    @lazy
+    @cached_property
     def model(self) -> str:
         """The model that answered, else the one that was asked."""
         return self._text("model")
 
-    @lazy
+    @cached_property
     def requested_model(self) -> str:
         """The model that was asked, else the one that answered."""
         return self._name("request_model") or self.model
 
-    @lazy
+    @cached_property
     def provider(self) -> str:
         """Who serves the model."""
         return self._text("provider")
 
-    @lazy
+    @cached_property
     def response_id(self) -> str:
         """The provider's id of the response."""
         return self._name("response_id")
 
-    @lazy
+    @cached_property
     def input(self) -> tuple[Message, ...]:
         """The messages sent."""
         return _first_content(node.input for node in self.nodes)
 
-    @lazy
+    @cached_property
     def output(self) -> tuple[Message, ...]:
         """The messages received."""
         return _first_content(node.output for node in self.nodes)
