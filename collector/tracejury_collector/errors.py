@@ -2,6 +2,7 @@
 
 TracejuryError
 ├── ConfigError                 the configuration cannot be used
+│   └── InUse                   another process holds what it names
 ├── RequestError                the request can never succeed
 │   ├── MalformedRequest        it cannot be parsed
 │   ├── UnsupportedMediaType    its content type or encoding is not spoken here
@@ -16,6 +17,10 @@ from tracejury.errors import TracejuryError
 
 class ConfigError(TracejuryError):
     """The configuration cannot be used."""
+
+
+class InUse(ConfigError):
+    """Another process holds what the configuration names; it may be about to leave."""
 
 
 class RequestError(TracejuryError):

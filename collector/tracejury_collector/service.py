@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import resource
@@ -16,16 +17,20 @@ import signal
 import socket
 import sys
 import tempfile
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import orjson
 
-from tracejury_collector.config import Config, load_config
+from tracejury.errors import TracejuryError
+from tracejury_collector.config import Config, Listen, load_config
 from tracejury_collector.errors import ConfigError
 from tracejury_collector.supervisor import (
     CANNOT_START,
+    READY,
+    STATUS_BYTES,
     STATUS_FD_VARIABLE,
     ChildSpec,
     Supervisor,
@@ -37,6 +42,8 @@ BACKLOG = 1024
 STORE_DRAIN_S = 4.0
 RECEIVER_DRAIN_S = 4.0
 JURY_DRAIN_S = 1.5
+_POLL_S = 0.1
+PREDECESSOR_S = 5.0  # what a service that lost its supervisor needs to leave its ports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +74,18 @@ def serve(config_path: str | None) -> int:
 @contextlib.contextmanager
 def _runtime(config: Config) -> Iterator[ChildSettings]:
     """Hold the listening sockets and the directory of the store's socket."""
-    directory = tempfile.mkdtemp(prefix="tracejury-")
+    _refuse_shared_ports(config.listen)
+    deadline_s = time.monotonic() + PREDECESSOR_S
     with contextlib.ExitStack() as stack:
+
+        def bound(name: str, address: str, *, reserve: bool = False) -> socket.socket:
+            return stack.enter_context(_bind(name, address, deadline_s, reserve=reserve))
+
+        grpc = bound("listen.grpc", config.listen.grpc, reserve=True)
+        http = bound("listen.otlp_http", config.listen.otlp_http)
+        api = bound("listen.api", config.listen.api)
+        directory = tempfile.mkdtemp(prefix="tracejury-")
         stack.callback(shutil.rmtree, directory, ignore_errors=True)
-        grpc = stack.enter_context(_bind("listen.grpc", config.listen.grpc, reserve=True))
-        http = stack.enter_context(_bind("listen.otlp_http", config.listen.otlp_http))
-        api = stack.enter_context(_bind("listen.api", config.listen.api))
         yield ChildSettings(
             config=config.model_dump_json(),
             store_socket=str(Path(directory) / "store.sock"),
@@ -84,11 +97,42 @@ def _runtime(config: Config) -> Iterator[ChildSettings]:
         )
 
 
-def _bind(setting: str, address: str, *, reserve: bool = False) -> socket.socket:
+def _refuse_shared_ports(listen: Listen) -> None:
+    taken: dict[str, str] = {}
+    for setting, address in listen.model_dump().items():
+        other = taken.setdefault(address, setting)
+        if other != setting and not address.endswith(":0"):
+            raise ConfigError(
+                f"listen.{setting}: {address!r} is the address of listen.{other} too; "
+                "choose another port (port 0 takes a free one)"
+            )
+
+
+def _bind(setting: str, address: str, deadline_s: float, *, reserve: bool = False) -> socket.socket:
     """Return a bound socket: listening, or only holding the port for others (`reserve`).
+
+    A service whose supervisor was killed is given until `deadline_s` to leave the port.
 
     Raises: ConfigError naming the setting if the address cannot be had.
     """
+    waiting = False
+    while True:
+        try:
+            return _bind_now(address, reserve=reserve)
+        except (OSError, OverflowError) as error:
+            in_use = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+            if not in_use or time.monotonic() > deadline_s:
+                raise ConfigError(
+                    f"{setting}: cannot listen on {address!r}: {error}; "
+                    "stop what uses it, or choose another address (port 0 takes a free one)"
+                ) from error
+        if not waiting:
+            waiting = True
+            log.info("%s: %s is in use; waiting a moment for it", setting, address)
+        time.sleep(_POLL_S)
+
+
+def _bind_now(address: str, *, reserve: bool) -> socket.socket:
     host, _, port = address.rpartition(":")
     host = host.strip("[]")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -101,12 +145,9 @@ def _bind(setting: str, address: str, *, reserve: bool = False) -> socket.socket
         bound.bind((host, int(port)))
         if not reserve:
             bound.listen(BACKLOG)
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError):
         bound.close()
-        raise ConfigError(
-            f"{setting}: cannot listen on {address!r}: {error}; "
-            "stop what uses it, or choose another address (port 0 takes a free one)"
-        ) from error
+        raise
     return bound
 
 
@@ -156,10 +197,15 @@ def main(argv: list[str]) -> int:
     settings = ChildSettings(**orjson.loads(sys.stdin.buffer.readline()))
     run = {"store": _run_store, "receiver": _run_receiver, "jury": _run_jury}[role]
     try:
-        asyncio.run(_until_stopped(run, settings))
+        orphaned = asyncio.run(_until_stopped(run, settings))
+        if orphaned and role == "store":
+            shutil.rmtree(Path(settings.store_socket).parent, ignore_errors=True)
     except ConfigError as error:
-        log.critical("%s", error)
+        _tell(" ".join(str(error).split()).encode())
         return CANNOT_START
+    except TracejuryError as error:
+        log.critical("%s", error)
+        return 1
     return 0
 
 
@@ -208,23 +254,36 @@ async def _run_store(settings: ChildSettings, stop: asyncio.Event) -> None:
 
 async def _until_stopped(
     run: Callable[[ChildSettings, asyncio.Event], Awaitable[None]], settings: ChildSettings
-) -> None:
-    """Run a child until SIGTERM, or until the supervisor is gone."""
+) -> bool:
+    """Run a child until SIGTERM, or until the supervisor is gone; return whether it is."""
     stop = asyncio.Event()
+    orphaned = asyncio.Event()
     loop = asyncio.get_running_loop()
+    lifeline = sys.stdin.fileno()
+
+    def leave() -> None:
+        loop.remove_reader(lifeline)
+        orphaned.set()
+        stop.set()
+
     loop.add_signal_handler(signal.SIGTERM, stop.set)
     loop.add_signal_handler(signal.SIGINT, lambda: None)
-    loop.add_reader(sys.stdin.fileno(), stop.set)
+    loop.add_reader(lifeline, leave)
     try:
         await run(settings, stop)
     finally:
-        loop.remove_reader(sys.stdin.fileno())
+        loop.remove_reader(lifeline)
+    return orphaned.is_set()
 
 
 def _ready() -> None:
     """Tell the supervisor that this child does its work."""
+    _tell(READY)
+
+
+def _tell(words: bytes) -> None:
     with contextlib.suppress(BrokenPipeError):
-        os.write(int(os.environ[STATUS_FD_VARIABLE]), b"ready\n")
+        os.write(int(os.environ[STATUS_FD_VARIABLE]), words[:STATUS_BYTES])
 
 
 def _limit_address_space(size_bytes: int) -> None:

@@ -16,6 +16,7 @@ from tracejury_collector.api.app import create_app
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.completion import Reception
 from tracejury_collector.config import Config
+from tracejury_collector.errors import InUse
 from tracejury_collector.http_server import http_server
 from tracejury_collector.importing import make_ingest
 from tracejury_collector.jury.pool import JuryPool
@@ -27,6 +28,8 @@ from tracejury_collector.worker import Worker
 from tracejury_evaluators.registry import default_registry
 
 _API_DRAIN_S = 1
+_PREDECESSOR_S = 5.0
+_POLL_S = 0.1
 _SWITCH_S = 0.0005
 """How long a thread may hold the interpreter while others wait: the writer must not wait for
 the worker, which computes, after each of its calls into DuckDB."""
@@ -50,7 +53,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
     """
     config = settings.config
     sys.setswitchinterval(_SWITCH_S)
-    db = await asyncio.to_thread(Database.open, config.storage, config.database)
+    db = await _open(config, stop)
     try:
         appender = await asyncio.to_thread(Appender, db)
         jury = JuryPool(db, config, default_registry())
@@ -78,6 +81,18 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             await stop.wait()
     finally:
         await asyncio.to_thread(db.close)
+
+
+async def _open(config: Config, stop: asyncio.Event) -> Database:
+    """Return the database; a service that lost its supervisor is given time to close it first."""
+    deadline_s = time.monotonic() + _PREDECESSOR_S
+    while True:
+        try:
+            return await asyncio.to_thread(Database.open, config.storage, config.database)
+        except InUse:
+            if stop.is_set() or time.monotonic() > deadline_s:
+                raise
+        await asyncio.sleep(_POLL_S)
 
 
 class _Receivers:

@@ -17,6 +17,8 @@ from types import FrameType
 log = logging.getLogger("tracejury.supervisor")
 
 STATUS_FD_VARIABLE = "TRACEJURY_STATUS_FD"
+STATUS_BYTES = 4096  # of what a child says at once
+READY = b"ready\n"
 CANNOT_START = 2  # exit code of a child that no restart can help
 YOUNG_S = 5.0  # a child that lived longer is restarted at once
 RESTART_DELAY_S = 0.1  # after a young death; doubles with each one
@@ -50,6 +52,7 @@ class _Child:
         self.ever_ready = False
         self.started_s = 0.0
         self.restart_at_s = 0.0
+        self.complaint = ""
         self._young_deaths = 0
 
     def start(self) -> None:
@@ -73,6 +76,18 @@ class _Child:
             self.process.stdin.flush()
         log.info("started %s (pid %d)", self.spec.name, self.process.pid)
 
+    def hear(self) -> bool:
+        """Take in that the child is ready, or why it gives up; False if it says nothing more."""
+        with contextlib.suppress(BlockingIOError):
+            said = os.read(self.status_fd, STATUS_BYTES)
+            if said.startswith(READY):
+                self.ready = self.ever_ready = True
+                log.info("%s is ready after %.1f s", self.spec.name, _since(self.started_s))
+            elif said:
+                self.complaint = said.decode(errors="replace")
+            return bool(said)
+        return True
+
     def buried(self) -> int | None:
         """Return the exit code if the process has died, and plan its restart."""
         if self.process is None or (code := self.process.poll()) is None:
@@ -80,6 +95,7 @@ class _Child:
         assert self.process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
+        self.hear()
         os.close(self.status_fd)
         self.kill_group(self.process.pid)
         self.process = None
@@ -124,9 +140,10 @@ class Supervisor:
                 timeout_s = self._next_restart_s()
                 for key, _ in self._selector.select(timeout_s):
                     self._on_event(key, drained)
-                if (code := self._bury_and_restart()) is not None:
+                if (hopeless := self._bury_and_restart()) is not None:
                     self._drain()
-                    return code
+                    log.critical("%s cannot start: %s", hopeless.spec.name, hopeless.complaint)
+                    return CANNOT_START
             self._drain()
         return 0
 
@@ -153,18 +170,14 @@ class Supervisor:
         if child is None:
             drained()
             return
-        with contextlib.suppress(BlockingIOError):
-            if os.read(key.fd, 64):
-                child.ready = child.ever_ready = True
-                log.info("%s is ready after %.1f s", child.spec.name, _since(child.started_s))
-            else:
-                self._selector.unregister(key.fd)
+        if not child.hear():
+            self._selector.unregister(key.fd)
         if not self._announced and all(c.ready for c in self._children):
             self._announced = True
             self._on_ready()
 
-    def _bury_and_restart(self) -> int | None:
-        """Restart dead children; return an exit code if one of them cannot be helped."""
+    def _bury_and_restart(self) -> _Child | None:
+        """Restart dead children; return one that no restart can help."""
         for child in self._children:
             fd = child.status_fd
             code = child.buried()
@@ -172,7 +185,7 @@ class Supervisor:
                 with contextlib.suppress(KeyError, ValueError):
                     self._selector.unregister(fd)
                 if code == CANNOT_START and not child.ever_ready:
-                    return code
+                    return child
                 if not self._stopping:
                     log.warning("%s ended with %d; restarting it", child.spec.name, code)
             due = child.process is None and time.monotonic() >= child.restart_at_s

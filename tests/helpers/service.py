@@ -24,7 +24,8 @@ FAST = "completion: {after_root: 300ms, idle: 1s, tick: 50ms}\n"
 class RunningService:
     """A service started by `running_service`."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[bytes]
+    config: Path
     grpc: str
     otlp_http: str
     api: str
@@ -59,9 +60,24 @@ class RunningService:
             return self.client.get(f"{self.api}/readyz").status_code == 200
         return False
 
+    def restart(self) -> None:
+        """Start the service again, at once, after its supervisor was killed."""
+        self.process.wait(20)
+        self.process = start(self.config, self.log_path)
+
     def log(self) -> str:
         """Return what the service has logged so far."""
         return self.log_path.read_text()
+
+
+def start(config: Path, log_path: Path) -> subprocess.Popen[bytes]:
+    """Start `tracejury serve`; its log is appended to the file."""
+    with log_path.open("a") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "tracejury.cli", "serve", "--config", str(config)],
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+        )
 
 
 @contextlib.contextmanager
@@ -73,23 +89,22 @@ def running_service(directory: Path, config: str = FAST) -> Iterator[RunningServ
     addresses = {"grpc": listen[0], "otlp_http": listen[1], "api": listen[2]}
     file.write_text(f"storage: {database}\nlisten: {json.dumps(addresses)}\n{config}")
     log_path = directory / "service.log"
-    with log_path.open("a") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tracejury.cli", "serve", "--config", str(file)],
-            stdout=subprocess.DEVNULL,
-            stderr=log,
-            text=True,
-        )
-        service = RunningService(
-            process, listen[0], f"http://{listen[1]}", f"http://{listen[2]}", database, log_path
-        )
-        try:
-            eventually(service.is_ready, "the service is ready", timeout_s=30, log=service.log)
-            yield service
-        finally:
-            service.client.close()
-            process.send_signal(signal.SIGTERM)
-            process.wait(20)
+    service = RunningService(
+        start(file, log_path),
+        file,
+        listen[0],
+        f"http://{listen[1]}",
+        f"http://{listen[2]}",
+        database,
+        log_path,
+    )
+    try:
+        eventually(service.is_ready, "the service is ready", timeout_s=30, log=service.log)
+        yield service
+    finally:
+        service.client.close()
+        service.process.send_signal(signal.SIGTERM)
+        service.process.wait(20)
 
 
 def free_ports(count: int) -> list[int]:

@@ -143,7 +143,7 @@ def test_a_file_that_another_process_holds_is_refused(tmp_path: Path) -> None:
         )
         command = [sys.executable, "-c", code, str(tmp_path / "db")]
         other = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "ConfigError" in other.stderr
+    assert "InUse" in other.stderr
     assert "another process" in other.stderr
 
 

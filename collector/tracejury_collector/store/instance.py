@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import shutil
@@ -26,6 +27,7 @@ MIN_FREE_BYTES = 64 << 20
 
 _NUMBER = struct.Struct(">Q")
 _LEAVE_S = 5.0
+_SHORTAGES = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)
 
 
 class Instance:
@@ -38,7 +40,7 @@ class Instance:
         self._cursors: set[duckdb.DuckDBPyConnection] = set()
         self._root: duckdb.DuckDBPyConnection | None = None
         check_usable(path)
-        self._witness = os.open(f"{path}.ledger", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._witness = _open_witness(f"{path}.ledger")
         try:
             self._open()
         except BaseException:
@@ -166,3 +168,14 @@ class Instance:
             root.close()
             _log.info("%s: closed in %.2f s", self.path, time.monotonic() - started)
         os.close(self._witness)
+
+
+def _open_witness(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        if error.errno in _SHORTAGES:
+            raise Unavailable(f"cannot open {path!r} now: {error}") from error
+        raise ConfigError(
+            f"cannot write beside the database: {error}; set `storage` to a writable directory"
+        ) from error

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from tracejury_collector.config import StorageSettings
-from tracejury_collector.errors import ConfigError, Unavailable
+from tracejury_collector.errors import ConfigError, InUse, Unavailable
 
 _log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ def _try(path: str, settings: StorageSettings) -> duckdb.DuckDBPyConnection | du
     except duckdb.Error as error:
         text = str(error)
         if _LOCKED in text:
-            raise ConfigError(
+            raise InUse(
                 f"the database {path!r} is open in another process; stop that one, "
                 "or use another file (setting `storage`)"
             ) from error
@@ -116,10 +116,13 @@ def check_usable(path: str) -> None:
     """Raise ConfigError when there is no way to write the file `path`."""
     file = Path(path)
     try:
+        directory = file.absolute().parent
         if file.exists():
             file.open("r+b").close()
-        elif not os.access(file.absolute().parent, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, "cannot create a file", str(file.absolute().parent))
+        elif not directory.exists():
+            raise FileNotFoundError(errno.ENOENT, "there is no such directory", str(directory))
+        elif not os.access(directory, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, "cannot create a file", str(directory))
     except OSError as error:
         raise ConfigError(
             f"cannot use the database {path!r}: {error}; set `storage` to a writable file"

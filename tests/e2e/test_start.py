@@ -1,0 +1,76 @@
+"""A service that cannot start says why in one line, and ends with code 2."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.service import free_ports, running_service
+
+FREE = 'listen: {grpc: "127.0.0.1:0", otlp_http: "127.0.0.1:0", api: "127.0.0.1:0"}\n'
+RULE = "evaluators: {e: {type: non-empty-output}}\nrules: {r: {where: %s, evaluators: [e]}}\n"
+
+
+def last_words(directory: Path, config: str) -> str:
+    """Return the last line that a service with this configuration says before it gives up."""
+    file = directory / "tracejury.yaml"
+    file.write_text(config)
+    command = [sys.executable, "-m", "tracejury.cli", "serve", "--config", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("config", "fault", "remedy"),
+    [
+        ("evaluators: {x: {type: latency-budgt}}", "'latency-budgt'", "'latency-budget'"),
+        (
+            "evaluators: {x: {type: latency-budget, config: {budget: 3}}}",
+            "config.budget:",
+            "'budget_ms'",
+        ),
+        (RULE % "latncy_ms > 3", "'latncy_ms > 3'", '"latency_ms"'),
+        (RULE % '"len(range(100000000)) > 3"', "'range'", "FROM"),
+        ("storage: /proc/nowhere/tracejury.duckdb", "no such directory", "`storage`"),
+        ("storage: /proc/tracejury.duckdb", "/proc/tracejury.duckdb", "`storage`"),
+    ],
+)
+def test_what_the_store_cannot_use_is_the_last_line(
+    tmp_path: Path, config: str, fault: str, remedy: str
+) -> None:
+    storage = "" if config.startswith("storage") else f"storage: {tmp_path / 'db'}\n"
+    line = last_words(tmp_path, f"{FREE}{storage}{config}\n")
+    assert "CRITICAL" in line
+    assert fault in line
+    assert remedy in line
+
+
+def test_two_addresses_that_are_the_same_are_refused(tmp_path: Path) -> None:
+    port = free_ports(1)[0]
+    both = f'"127.0.0.1:{port}"'
+    config = f'listen: {{grpc: {both}, otlp_http: {both}, api: "127.0.0.1:0"}}\n'
+    assert "listen.grpc too" in last_words(tmp_path, config)
+
+
+def test_an_occupied_port_is_named_with_its_setting(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        free = dict.fromkeys(("grpc", "otlp_http"), "127.0.0.1:0")
+        line = last_words(tmp_path, f"listen: {json.dumps({**free, 'api': address})}\n")
+    assert f"listen.api: cannot listen on {address!r}" in line
+
+
+def test_a_database_that_another_service_holds_is_refused(tmp_path: Path) -> None:
+    with running_service(tmp_path) as service:
+        other = tmp_path / "other"
+        other.mkdir()
+        line = last_words(other, f"{FREE}storage: {service.database}\n")
+        assert "open in another process" in line
+        assert service.is_ready()
