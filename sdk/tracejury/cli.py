@@ -249,15 +249,11 @@ def _fail(message: str, code: int) -> NoReturn:
 def _progress(files: list[Path], *, quiet: bool) -> Iterator[Callable[[int], None]]:
     """Show how many bytes of the files are done, on stderr."""
     err = terminal.console(stderr=True)
-    bar = Progress(
-        TextColumn("importing"),
-        BarColumn(),
-        DownloadColumn(),
-        console=err,
-        disable=quiet or not err.is_terminal,
-        transient=True,
-    )
-    with bar:
+    if quiet or not err.is_terminal:
+        yield lambda _: None
+        return
+    columns = (TextColumn("importing"), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=err, transient=True) as bar:
         task = bar.add_task("import", total=sum(path.stat().st_size for path in files))
         yield lambda size: bar.advance(task, size)
 

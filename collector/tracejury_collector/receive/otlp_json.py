@@ -1,4 +1,7 @@
-"""OTLP/JSON → rows, by the OTLP rules: hex ids, camelCase names, 64-bit integers as texts too."""
+"""OTLP/JSON → rows, by the OTLP rules: hex ids, camelCase names, 64-bit integers as texts too.
+
+Source: OTLP specification, "JSON Protobuf Encoding"; protobuf's ProtoJSON for the rest.
+"""
 
 from __future__ import annotations
 

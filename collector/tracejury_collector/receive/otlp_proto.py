@@ -1,4 +1,7 @@
-"""OTLP protobuf → rows: split on the wire, then parsed span by span."""
+"""OTLP protobuf → rows: split on the wire, then parsed span by span.
+
+Source: opentelemetry-proto, trace/v1 and logs/v1.
+"""
 
 from __future__ import annotations
 

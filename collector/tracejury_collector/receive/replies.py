@@ -1,4 +1,7 @@
-"""The messages that answer an export request, in the request's encoding."""
+"""The messages that answer an export request, in the request's encoding.
+
+Source: OTLP specification, "OTLP/gRPC Response" and "OTLP/HTTP Response".
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Splitting a request at its span boundaries first, and parsing span by span after, costs about as
 much as parsing it whole; it keeps one bad span from spoiling its neighbours, and it bounds how
 much of a hostile request is ever held as objects.
+
+Source: Protocol Buffers documentation, "Encoding".
 """
 
 from __future__ import annotations
