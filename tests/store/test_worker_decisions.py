@@ -13,7 +13,7 @@ from tracejury.result import Failure, Score, Skip
 from tracejury_collector.config import EvaluatorSpec
 from tracejury_collector.errors import ConfigError
 from tracejury_collector.jury.intake import Intake
-from tracejury_collector.store.ledger import Result, ResultsWrite
+from tracejury_collector.store.results import Result, ResultsWrite
 
 DECISIONS = "SELECT rule, revision, outcome, reason, probability FROM base.decisions"
 RESULTS = "SELECT evaluator, revision, outcome, score, superseded FROM base.results ORDER BY ALL"

@@ -14,7 +14,7 @@ from tracejury.result import Outcome
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.jury.jobs import Job
 from tracejury_collector.store.database import Database
-from tracejury_collector.store.ledger import Result, ResultsWrite
+from tracejury_collector.store.results import Result, ResultsWrite
 
 log = logging.getLogger(__name__)
 

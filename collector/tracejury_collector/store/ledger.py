@@ -1,4 +1,4 @@
-"""The ledger of judging: decisions, the jobs that follow from them, attempts and results."""
+"""The ledger of judging: decisions, the jobs that follow from them, and attempts."""
 
 from __future__ import annotations
 
@@ -9,19 +9,16 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracejury.result import Failure, Outcome, Score, Skip
 from tracejury_collector.rules import Decision
 from tracejury_collector.store.columns import (
     BIGINT,
     DOUBLE,
     INTEGER,
-    JSON,
     TEXT,
     TEXTS,
     TIME,
     Row,
     arrow_table,
-    json_text,
 )
 from tracejury_collector.store.registered import registered
 from tracejury_collector.store.statements import statement
@@ -63,37 +60,6 @@ _ATTEMPTS = {
     "evaluator_fingerprint": TEXT,
     "n": INTEGER,
     "started_at": TIME,
-}
-_RESULTS = {
-    "decision_id": TEXT,
-    "evaluator": TEXT,
-    "type": TEXT,
-    "fingerprint": TEXT,
-    "criteria_hash": TEXT,
-    "case_id": TEXT,
-    "target_kind": TEXT,
-    "target_id": TEXT,
-    "trace_id": TEXT,
-    "revision": INTEGER,
-    "rule": TEXT,
-    "rule_fingerprint": TEXT,
-    "run_id": TEXT,
-    "trigger": TEXT,
-    "outcome": TEXT,
-    "score": DOUBLE,
-    "verdict": TEXT,
-    "reason": TEXT,
-    "hits": TEXTS,
-    "misses": TEXTS,
-    "details": JSON,
-    "evidence": TEXTS,
-    "error_type": TEXT,
-    "error_message": TEXT,
-    "duration_ms": DOUBLE,
-    "cost_usd": DOUBLE,
-    "input_tokens": BIGINT,
-    "output_tokens": BIGINT,
-    "created_at": TIME,
 }
 
 
@@ -181,21 +147,6 @@ class Attempt:
     started_at_ns: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """One evaluator's outcome on a job; `last` if the job has all its results with this one."""
-
-    job: PendingJob
-    evaluator: str
-    type: str
-    fingerprint: str
-    criteria_hash: str
-    outcome: Outcome
-    duration_ms: float | None
-    created_at_ns: int
-    last: bool
-
-
 def pending_jobs(
     cursor: duckdb.DuckDBPyConnection, after: tuple[int, str], limit: int
 ) -> list[PendingJob]:
@@ -264,70 +215,3 @@ class AttemptsWrite:
             return self._attempts
         ids = self._attempts.column("decision_id")
         return self._attempts.filter(pc.is_in(ids, pa.array(sorted(live), pa.string())))
-
-
-class ResultsWrite:
-    """The write of results, each once; results of jobs that are gone are marked superseded."""
-
-    def __init__(self, results: Sequence[Result]) -> None:
-        self._results = arrow_table(_RESULTS, [_result_row(result) for result in results])
-        finished = [(r.job.decision_id,) for r in results if r.last]
-        self._finished = arrow_table({"decision_id": TEXT}, finished)
-        self._since = min(r.job.decided_at_ns for r in results)
-
-    def __call__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        with registered(connection, new_results=self._results, finished_jobs=self._finished):
-            connection.execute(statement("insert_results"), [self._since])
-            connection.execute(statement("finish_jobs"))
-
-
-def _result_row(result: Result) -> Row:
-    job = result.job
-    return (
-        job.decision_id,
-        result.evaluator,
-        result.type,
-        result.fingerprint,
-        result.criteria_hash,
-        "",
-        job.target_kind,
-        job.target_id,
-        job.trace_id,
-        job.revision,
-        job.rule,
-        job.rule_fingerprint,
-        job.run_id,
-        "on_demand" if job.run_id else "live",
-        *_outcome_row(result.outcome),
-        result.duration_ms,
-        None,
-        None,
-        None,
-        max(result.created_at_ns, job.decided_at_ns),
-    )
-
-
-def _outcome_row(outcome: Outcome) -> Row:
-    """Return outcome, score, verdict, reason, hits, misses, details, evidence and the error."""
-    match outcome:
-        case Score():
-            return (
-                "score",
-                outcome.value,
-                outcome.verdict,
-                outcome.reason,
-                outcome.hits,
-                outcome.misses,
-                json_text(outcome.details) or "{}",
-                outcome.evidence,
-                None,
-                None,
-            )
-        case Skip():
-            details = json_text(outcome.details) or "{}"
-            return "skip", None, None, outcome.reason, [], [], details, [], None, None
-        case Failure():
-            trace = {"traceback": outcome.traceback} if outcome.traceback else {}
-            details = json_text(trace) or "{}"
-            error = (outcome.error_type, outcome.message)
-            return "failure", None, None, outcome.message, [], [], details, [], *error
