@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tracejury_collector.store.schema import LOG_SCHEMA, SPAN_SCHEMA
 
-START_NS = 1_790_000_000_000_000_000
+START_NS = 1_790_000_000_000_000_837  # digits below a microsecond, as real clocks have
 Row = dict[str, Any]
 
 _RESOURCE = '{"attributes":{"service.name":"booking"}}'

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracejury_collector.completion import Activity
-from tracejury_collector.store.columns import BIGINT, BOOLEAN, TEXT, TIME, arrow_table
+from tracejury_collector.store.columns import BIGINT, BOOLEAN, TEXT, arrow_table
 from tracejury_collector.store.registered import registered
 from tracejury_collector.store.rows import Revision
 from tracejury_collector.store.statements import statement
@@ -178,6 +178,7 @@ class FinishedWrite:
             self._supersede(connection, kept)
             self._insert(connection, kept)
             self._drop_duplicates(connection, kept)
+        with registered(connection, closing=_only(self._closing, kept)):
             if any(c.forced for c in self._batch.closing):
                 rows = connection.execute(statement("carry_over_traces")).fetchall()
                 carried_over = {row[0] for row in rows}
@@ -229,14 +230,12 @@ def _duplicates(closing: Iterable[Closing], signal: str, kept: set[str]) -> Iter
 def _closing_table(closing: Iterable[Closing]) -> pa.Table:
     columns = {
         "trace_id": TEXT,
-        "first_seen": TIME,
         "last_seq": BIGINT,
         "forced": BOOLEAN,
     }
     rows = [
         (
             item.opened.activity.trace_id,
-            item.opened.activity.first_seen_ns,
             item.opened.last_seq,
             item.forced,
         )

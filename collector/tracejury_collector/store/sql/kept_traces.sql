@@ -2,4 +2,4 @@
 SELECT c.trace_id
 FROM closing AS c
 JOIN base.open_traces AS o ON o.trace_id = c.trace_id
-WHERE o.first_seen = c.first_seen AND (o.last_seq = c.last_seq OR c.forced)
+WHERE o.last_seq = c.last_seq OR c.forced
