@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -35,8 +33,7 @@ def test_killed_processes_lose_and_repeat_nothing(tmp_path: Path) -> None:
             for _ in range(6):
                 wait_until(lambda: store.jury.stats.workers > 0)
                 time.sleep(0.05)
-                for pid in jury.pids[:1]:
-                    os.killpg(pid, signal.SIGKILL)
+                wait_until(jury.kill_one)
             jury.until_judged()
         assert store.rows(PAIRS) == [(traces * 3, traces * 3)]
         assert (

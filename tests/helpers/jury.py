@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -31,10 +33,13 @@ class Room:
     _processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     _closed: threading.Event = field(default_factory=threading.Event)
 
-    @property
-    def pids(self) -> list[int]:
-        """The process ids at this moment."""
-        return [process.pid for process in self._processes]
+    def kill_one(self) -> bool:
+        """Kill the first process with its group; False if it has ended and is not replaced yet."""
+        try:
+            os.killpg(self._processes[0].pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return False
+        return True
 
     def spawn(self) -> subprocess.Popen[bytes]:
         """Start a jury process."""
