@@ -33,6 +33,11 @@ class Room:
     _processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     _closed: threading.Event = field(default_factory=threading.Event)
 
+    @property
+    def pids(self) -> list[int]:
+        """The process ids at this moment."""
+        return [process.pid for process in self._processes]
+
     def kill_one(self) -> bool:
         """Kill the first process with its group; False if it has ended and is not replaced yet."""
         try:
