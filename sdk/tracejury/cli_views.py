@@ -53,7 +53,7 @@ def _name(item: TraceSummary) -> str:
 def _state(item: TraceSummary) -> Text:
     if item.has_error:
         return Text("error", style="red")
-    return Text("open", style="dim") if item.status == "open" else Text("ok", style="green")
+    return Text("open", style="dim") if item.status == "open" else Text("done")
 
 
 _TRACE_COLUMNS = (

@@ -143,10 +143,11 @@ def _running(url: str | None) -> Iterator[Check]:
         try:
             health = client.health()
         except (UnreachableError, ApiError) as error:
+            found = str(error).partition(";")[0]
             yield Check(
                 name="service",
                 state="warning",
-                detail=f"not ready at {client.url}: {str(error).split(';')[0]}",
+                detail=found if client.url in found else f"not ready at {client.url}: {found}",
                 remedy="start it with 'tracejury serve', or name it with --url",
             )
             return
