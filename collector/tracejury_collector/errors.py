@@ -10,6 +10,7 @@ TracejuryError
 │   ├── NotFound                what it names does not exist
 │   └── SqlRefused              its SQL is not allowed, or does not run
 └── Unavailable                 try again soon
+    └── ShortOfMemory           the database needs more memory than it may take
 """
 
 from tracejury.errors import TracejuryError
@@ -49,3 +50,7 @@ class SqlRefused(RequestError):
 
 class Unavailable(TracejuryError):
     """The service cannot take this now; the same request will succeed later."""
+
+
+class ShortOfMemory(Unavailable):
+    """The database needs more memory than it may take now."""

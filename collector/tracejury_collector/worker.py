@@ -109,6 +109,12 @@ class Worker:
                 if self.tick() >= self._batch_traces:
                     pause_s = 0.0
                 self._batch_traces = min(BATCH_TRACES, self._batch_traces * 2)
+            except duckdb.OutOfMemoryException as error:
+                log.warning(
+                    "a batch of finished traces is too large: %s", str(error).partition("\n")[0]
+                )
+                if self._batch_traces > 1 or not self._db.grow(error):
+                    self._isolate()
             except (Unavailable, duckdb.Error) as error:
                 log.warning("finished traces cannot be written now: %s", error)
                 pause_s = _RETRY_S

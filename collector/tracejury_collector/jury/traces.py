@@ -26,6 +26,7 @@ class TraceSource:
         self._db = db
         self._limit_bytes = limit_bytes
         self._size_bytes = 0
+        self._ahead = _READ_AHEAD
         self._kept: OrderedDict[TraceKey, bytes] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -38,10 +39,12 @@ class TraceSource:
         size_bytes = 0
         for taken, job in enumerate(jobs):
             if taken and size_bytes >= limit_bytes:
+                self._ahead = 1  # what was read in vain is read again: go by single large traces
                 return taken, found
             if job.pending.trace_key not in found:
-                found.update(self._next(jobs[taken : taken + _READ_AHEAD], found))
+                found.update(self._next(jobs[taken : taken + self._ahead], found))
                 size_bytes = sum(map(len, found.values()))
+                self._ahead = min(self._ahead * 2, _READ_AHEAD)
         return len(jobs), found
 
     def _next(self, jobs: Iterable[Job], known: Mapping[TraceKey, bytes]) -> dict[TraceKey, bytes]:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import duckdb
 
 from tracejury_collector.config import StorageSettings
+from tracejury_collector.errors import Unavailable
 from tracejury_collector.store.instance import Instance
 from tracejury_collector.store.statements import statement
 from tracejury_collector.store.writer import Writer
@@ -44,6 +45,20 @@ class Database:
         Raises: Unavailable when the database is closed.
         """
         return self._writer.submit(operation)
+
+    def grow(self, reason: duckdb.OutOfMemoryException) -> bool:
+        """Open the file anew with more memory, after a read had too little; False at the limit."""
+
+        def read_again(_: duckdb.DuckDBPyConnection) -> None:
+            raise reason
+
+        try:
+            self.write(read_again).result()
+        except Unavailable:
+            return True
+        except duckdb.OutOfMemoryException:
+            pass
+        return False
 
     def tally(self, signal: str, **counts: int) -> None:
         """Add to the counters of `signal`; only inside an operation, committed with it."""

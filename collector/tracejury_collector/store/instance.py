@@ -16,7 +16,7 @@ from pathlib import Path
 import duckdb
 
 from tracejury_collector.config import StorageSettings
-from tracejury_collector.errors import ConfigError, Unavailable
+from tracejury_collector.errors import ConfigError, ShortOfMemory, Unavailable
 from tracejury_collector.store.migrate import migrate
 from tracejury_collector.store.opening import CATALOG, check_usable, open_database
 
@@ -36,6 +36,7 @@ class Instance:
     def __init__(self, path: str, settings: StorageSettings) -> None:
         self.path = path
         self._settings = settings
+        self._most_memory = settings.address_space // 2
         self._changed = threading.Condition()
         self._cursors: set[duckdb.DuckDBPyConnection] = set()
         self._root: duckdb.DuckDBPyConnection | None = None
@@ -49,7 +50,7 @@ class Instance:
         self._report_loss()
 
     def _open(self) -> None:
-        root = open_database(self.path, self._settings)
+        root = self._connected()
         try:
             migrate(root)
         except BaseException:
@@ -57,6 +58,27 @@ class Instance:
             raise
         with self._changed:
             self._root = root
+
+    def _connected(self) -> duckdb.DuckDBPyConnection:
+        while True:
+            try:
+                return open_database(self.path, self._settings)
+            except ShortOfMemory:
+                if not self.grow():
+                    raise
+
+    def grow(self) -> bool:
+        """Allow twice the memory from the next opening on; False when that is too much.
+
+        DuckDB keeps 2048 values of a column together when it reads or checkpoints them: what was
+        acknowledged must not become unreadable because its neighbors are large too.
+        """
+        memory = self._settings.memory * 2
+        if memory > self._most_memory:
+            return False
+        self._settings = self._settings.model_copy(update={"memory": memory})
+        _log.warning("%s: large values; its memory limit is now %d MiB", self.path, memory >> 20)
+        return True
 
     @property
     def root(self) -> duckdb.DuckDBPyConnection:

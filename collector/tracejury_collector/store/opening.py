@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from tracejury_collector.config import StorageSettings
-from tracejury_collector.errors import ConfigError, InUse, Unavailable
+from tracejury_collector.errors import ConfigError, InUse, ShortOfMemory, Unavailable
 
 _log = logging.getLogger(__name__)
 
@@ -29,6 +29,7 @@ _SETTINGS = (
 )
 _NEWER = "we can only read version"
 _LOCKED = "Could not set lock on file"
+_STARVED = ("failed to pin block", "failed to allocate data", "could not allocate block")
 _BUSY = (
     "No space left on device",
     "Disk quota exceeded",
@@ -65,6 +66,12 @@ def open_database(path: str, settings: StorageSettings) -> duckdb.DuckDBPyConnec
     raise ConfigError(f"cannot create the database {path!r}: {fresh}") from fresh
 
 
+def is_starved(error: BaseException) -> bool:
+    """Say whether DuckDB failed at its memory limit; large values that lie together do that."""
+    starved = isinstance(error, duckdb.OutOfMemoryException)
+    return starved or any(sign in str(error) for sign in _STARVED)
+
+
 def _try(path: str, settings: StorageSettings) -> duckdb.DuckDBPyConnection | duckdb.Error:
     """Return the open connection, or the error that says that the file is damaged."""
     try:
@@ -80,7 +87,9 @@ def _try(path: str, settings: StorageSettings) -> duckdb.DuckDBPyConnection | du
             raise ConfigError(
                 f"the database {path!r} was written by a newer DuckDB: {text}"
             ) from error
-        if isinstance(error, duckdb.OutOfMemoryException) or any(s in text for s in _BUSY):
+        if is_starved(error):
+            raise ShortOfMemory(f"cannot open the database {path!r} now: {text}") from error
+        if any(s in text for s in _BUSY):
             raise Unavailable(f"cannot open the database {path!r} now: {text}") from error
         return error
 

@@ -16,6 +16,7 @@ import orjson
 from tracejury.errors import TracejuryError
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.store.instance import Instance
+from tracejury_collector.store.opening import is_starved
 
 T = TypeVar("T")
 Operation = Callable[[duckdb.DuckDBPyConnection], Any]
@@ -141,7 +142,9 @@ class Writer:
         try:
             self._transact(group, attempt)
         except (_Blamed, duckdb.Error) as error:
-            if self._instance.roll_back():
+            cause = error.error if isinstance(error, _Blamed) else error
+            grown = is_starved(cause) and self._instance.grow()
+            if self._instance.roll_back() and not grown:
                 raise
             self._reopen(error)
             if self._commit_id != attempt.commit_id:
