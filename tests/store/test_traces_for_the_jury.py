@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.worker import bench, root
+from tracejury.assemble import assemble
 from tracejury.trace import Trace
 from tracejury_collector.jury import traces
 from tracejury_collector.jury.intake import Intake
@@ -17,7 +18,6 @@ def test_large_traces_are_not_assembled_again_for_every_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assembled = []
-    assemble = traces.assemble
 
     def counted(*args: object, **options: object) -> Trace:
         assembled.append(1)

@@ -52,6 +52,8 @@ class Database:
         def read_again(_: duckdb.DuckDBPyConnection) -> None:
             raise reason
 
+        if not self._instance.may_grow_to_read:
+            return False
         try:
             self.write(read_again).result()
         except Unavailable:

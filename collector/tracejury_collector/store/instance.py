@@ -27,6 +27,7 @@ MIN_FREE_BYTES = 64 << 20
 
 _NUMBER = struct.Struct(">Q")
 _LEAVE_S = 5.0
+_READ_GROWTH = 4  # times the memory of the settings, at most, for a trace that must be read
 _SHORTAGES = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)
 
 
@@ -37,6 +38,7 @@ class Instance:
         self.path = path
         self._settings = settings
         self._most_memory = settings.address_space // 2
+        self._most_memory_to_read = settings.memory * _READ_GROWTH
         self._changed = threading.Condition()
         self._cursors: set[duckdb.DuckDBPyConnection] = set()
         self._root: duckdb.DuckDBPyConnection | None = None
@@ -66,6 +68,11 @@ class Instance:
             except ShortOfMemory:
                 if not self.grow():
                     raise
+
+    @property
+    def may_grow_to_read(self) -> bool:
+        """Whether a read that had too little memory may ask for more."""
+        return self._settings.memory < self._most_memory_to_read
 
     def grow(self) -> bool:
         """Allow twice the memory from the next opening on; False when that is too much.

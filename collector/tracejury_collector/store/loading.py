@@ -12,9 +12,12 @@ import orjson
 import pyarrow as pa
 
 from tracejury.trace import LogRecord, SpanEvent, SpanRecord
+from tracejury_collector.errors import TooLarge
 from tracejury_collector.store.columns import BIGINT, TEXT, arrow_table
 from tracejury_collector.store.statements import statement
 
+MAX_LOADED_BYTES = 128 << 20
+"""As objects they take ten times as much and more."""
 MERGE_GAP = 100_000
 """Sequence ranges closer than this are read in one go."""
 
@@ -76,6 +79,11 @@ def _columns(
     cursor: duckdb.DuckDBPyConnection, name: str, bounds: Sequence[int]
 ) -> list[list[Any]]:
     table = cursor.execute(statement(name), bounds).to_arrow_table()
+    if table.nbytes > MAX_LOADED_BYTES:
+        raise TooLarge(
+            f"{table.nbytes >> 20} MiB of spans are too many to assemble at a time; "
+            f"{MAX_LOADED_BYTES >> 20} MiB are possible"
+        )
     return [column.to_pylist() for column in table.columns]
 
 
