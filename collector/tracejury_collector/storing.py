@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 import sys
 import threading
@@ -28,6 +29,8 @@ from tracejury_collector.worker import Worker
 from tracejury_evaluators.registry import default_registry
 
 _API_DRAIN_S = 1
+_PRIVATE = 0o077
+"""The database holds prompts and answers: its files are for their owner alone."""
 _PREDECESSOR_S = 5.0
 _POLL_S = 0.1
 _SWITCH_S = 0.0005
@@ -52,6 +55,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
     Raises: ConfigError when the database, a rule or an evaluator cannot be used.
     """
     config = settings.config
+    os.umask(_PRIVATE)
     sys.setswitchinterval(_SWITCH_S)
     db = await _open(config, stop)
     try:

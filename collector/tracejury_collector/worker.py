@@ -41,7 +41,7 @@ BATCH_SPANS = 20_000
 CHUNK_SPANS = 1_500
 """Spans whose objects are in memory at a time, unless one trace has more."""
 
-GIVE_WAY_NS = 50_000_000  # a lag that a commit on a slow disk gives as well
+GIVE_WAY_NS = 100_000_000  # a lag that a commit on a slow disk gives as well
 GIVE_WAY_SHARE = 0.02  # of the lag, after each trace
 GIVE_WAY_MAX_S = 0.01
 _NEVER_NS = 0
