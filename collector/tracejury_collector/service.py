@@ -43,7 +43,7 @@ BACKLOG = 1024
 STORE_DRAIN_S = 4.0
 RECEIVER_DRAIN_S = 4.0
 JURY_DRAIN_S = 1.5
-_GC_YOUNG = 50_000  # new objects between two looks for garbage
+_GC_YOUNG = 10_000  # new objects between two looks for garbage
 _POLL_S = 0.1
 PREDECESSOR_S = 5.0  # what a service that lost its supervisor needs to leave its ports
 
@@ -296,7 +296,7 @@ def _spare_the_collector() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(_GC_YOUNG, 20, 50)
+    gc.set_threshold(_GC_YOUNG)
 
 
 def _limit_address_space(size_bytes: int) -> None:

@@ -62,7 +62,9 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
         appender = await asyncio.to_thread(Appender, db)
         jury = JuryPool(db, config, default_registry())
         receivers = _Receivers(appender)
-        worker = Worker(db, config, jury, reception=receivers.reception)
+        worker = Worker(
+            db, config, jury, reception=receivers.reception, is_pressed=appender.is_pressed
+        )
         server = StoreServer(settings.store_socket, {"receiver": receivers, "jury": jury.handle})
         context = ApiContext(
             db=db,

@@ -36,14 +36,13 @@ from tracejury_collector.store.revisions import (
 
 log = logging.getLogger(__name__)
 
-BATCH_TRACES = 500
+BATCH_TRACES = 200
 BATCH_SPANS = 20_000
 CHUNK_SPANS = 1_500
 """Spans whose objects are in memory at a time, unless one trace has more."""
 
-GIVE_WAY_NS = 100_000_000  # a lag that a commit on a slow disk gives as well
-GIVE_WAY_SHARE = 0.02  # of the lag, after each trace
-GIVE_WAY_MAX_S = 0.01
+GIVE_WAY_S = 0.002
+GIVE_WAY_MAX_S = 0.01  # before each trace, so that judging goes on in any flood
 _NEVER_NS = 0
 _RETRY_S = 1.0
 
@@ -66,8 +65,8 @@ class Jury(Protocol):
 class Worker:
     """Drives traces from open to decided; only one may work on a database.
 
-    `reception` says since when the receivers listen and how far they lag; while they lag, the
-    worker gives way to them: they must answer, finished traces can wait.
+    `reception` says since when the receivers listen and how far they lag. While the store
+    `is_pressed` the worker gives way: requests must be answered, finished traces can wait.
     """
 
     def __init__(
@@ -77,6 +76,7 @@ class Worker:
         jury: Jury,
         now_ns: Callable[[], int] = time.time_ns,
         reception: Callable[[], Reception] | None = None,
+        is_pressed: Callable[[], bool] = lambda: False,
     ) -> None:
         """Check the rules.
 
@@ -87,6 +87,7 @@ class Worker:
         self.policy = _policy(config)
         listening = Reception(listening_since_ns=now_ns())
         self._reception = reception or (lambda: listening)
+        self._is_pressed = is_pressed
         self.finished: Counter[str] = Counter()
         self._conditions = Conditions(self.rules)
         self._db = db
@@ -169,9 +170,9 @@ class Worker:
         self._reopened.update((earlier.trace_id, earlier) for earlier in found)
 
     def _give_way(self) -> None:
-        lag_ns = self._reception().lag_ns
-        if lag_ns > GIVE_WAY_NS:
-            time.sleep(min(lag_ns * GIVE_WAY_SHARE / 1e9, GIVE_WAY_MAX_S))
+        deadline_s = time.monotonic() + GIVE_WAY_MAX_S
+        while self._is_pressed() and time.monotonic() < deadline_s:
+            time.sleep(GIVE_WAY_S)
 
     def _due(
         self, cursor: duckdb.DuckDBPyConnection, now_ns: int, reception: Reception

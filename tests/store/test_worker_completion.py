@@ -12,6 +12,7 @@ import pytest
 from tests.helpers.jury import wait_until
 from tests.helpers.worker import Bench, bench, child, log, root, trace_id
 from tracejury_collector.store.dedup import DedupWindow
+from tracejury_collector.worker import BATCH_TRACES
 
 REVISIONS = "SELECT trace_id, revision, completed_by, span_count, superseded FROM base.traces"
 
@@ -74,14 +75,14 @@ def test_a_revision_holds_what_assembly_found(store: Bench) -> None:
 
 
 def test_many_traces_are_finished_in_batches(store: Bench) -> None:
-    store.spans(*[root(n) for n in range(1, 1202)])
+    count = 2 * BATCH_TRACES + 1
+    store.spans(*[root(n) for n in range(1, count + 1)])
     store.clock.advance(4)
-    assert [store.worker.tick() for _ in range(4)] == [500, 500, 201, 0]
-    assert store.rows("SELECT count(*), count(DISTINCT trace_id) FROM base.traces") == [
-        (1201, 1201)
-    ]
+    assert [store.worker.tick() for _ in range(4)] == [BATCH_TRACES, BATCH_TRACES, 1, 0]
+    written = store.rows("SELECT count(*), count(DISTINCT trace_id) FROM base.traces")
+    assert written == [(count, count)]
     decided = "SELECT count(*), count(DISTINCT decision_id) FROM base.decisions"
-    assert store.rows(decided) == [(1201, 1201)]
+    assert store.rows(decided) == [(count, count)]
 
 
 def test_late_spans_make_the_next_revision_after_the_same_wait(store: Bench) -> None:

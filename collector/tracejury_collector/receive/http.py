@@ -65,6 +65,8 @@ def create_app(ingest: Ingest, *, body_timeout_s: float = BODY_TIMEOUT_S) -> Sta
                 reply = await _export(ingest, request, signal, encoding, body_timeout_s)
             except ClientDisconnect:
                 return Response(status_code=499)
+            except asyncio.CancelledError:  # the server stops; it waits for this answer
+                return _error(Unavailable("the service is shutting down"), encoding or "json")
             except TracejuryError as error:
                 return _error(error, encoding or "json")
             return Response(reply, media_type=_MEDIA_TYPES[encoding])

@@ -98,6 +98,10 @@ class Appender:
 
         return self._db.write(count)
 
+    def is_pressed(self) -> bool:
+        """Return whether requests wait for more than the commit that is under way."""
+        return bool(self._waiting)
+
     def _flush(self) -> None:
         """Hand what waits to the writer as one operation; there is never a second one."""
         group: list[_Append] = []
