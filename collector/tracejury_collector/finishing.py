@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from tracejury.assemble import assemble
 from tracejury.codec import dump_trace
-from tracejury.trace import Trace
+from tracejury.trace import Flags, Trace
 from tracejury_collector.completion import CompletedBy, Completion
 from tracejury_collector.store.loading import Arrivals, SeqRange
 from tracejury_collector.store.revisions import Closing, Earlier, OpenTrace
@@ -53,18 +53,42 @@ class FinishedTrace:
 
     def revision(self, arrivals: Arrivals, now_ns: int) -> Revision | None:
         """Return the revision; None if only duplicates arrived since the one before."""
-        opened, earlier = self.opened, self.earlier
+        earlier = self.earlier
         known_seq = earlier.last_seq if earlier else -1
         seqs = [s.seq for s in arrivals.spans] + [r.seq for r in arrivals.logs]
+        if not seqs:
+            raise LookupError(
+                f"nothing is stored of trace {self.trace_id}, which is to be finished"
+            )
         if not any(seq > known_seq for seq in seqs):
             return None
+        root_ended = any(not s.parent_span_id and s.end_ns for s in arrivals.spans)
+        return self._revision(_assembled(self.trace_id, arrivals, self._number), root_ended, now_ns)
+
+    def bare_revision(self, reason: str, now_ns: int) -> Revision:
+        """Return a revision without content, for a trace that cannot be read for this reason."""
+        trace = Trace(
+            trace_id=self.trace_id,
+            revision=self._number,
+            service_name=self.opened.service_name,
+            flags=Flags(not_captured=True),
+            diagnostics=(f"not read: {reason}"[:1000],),
+        )
+        return self._revision(trace, self.opened.activity.root_ended, now_ns)
+
+    @property
+    def _number(self) -> int:
+        return self.earlier.revision + 1 if self.earlier else 1
+
+    def _revision(self, trace: Trace, root_ended: bool, now_ns: int) -> Revision:
+        opened, earlier = self.opened, self.earlier
         return Revision(
-            trace=_assembled(self.trace_id, arrivals, earlier.revision + 1 if earlier else 1),
+            trace=trace,
             first_seq=min(opened.first_seq, earlier.first_seq) if earlier else opened.first_seq,
             last_seq=opened.last_seq,
             project=opened.project,
             service_name=opened.service_name,
-            root_ended=any(not s.parent_span_id and s.end_ns for s in arrivals.spans),
+            root_ended=root_ended,
             completed_by=self.completion.completed_by,
             completed_at_ns=now_ns,
         )
@@ -100,14 +124,22 @@ class Draft:
             of_trace = arrivals.pop(trace.trace_id, None) or Arrivals()
             self.closing.append(trace.closing(of_trace))
             revision = trace.revision(of_trace, self.now_ns)
-            if revision is None:
-                continue
-            self.rows.add(revision)
-            self.revisions.append(Earlier.of(revision))
-            self.completed_by[trace.trace_id] = revision.completed_by
-            if self.dumped_bytes < MAX_DUMPED_BYTES and self.is_wanted(trace.trace_id):
-                self.dumps[trace.trace_id] = data = dump_trace(revision.trace)
-                self.dumped_bytes += len(data)
+            if revision is not None:
+                self._keep(revision)
+
+    def add_bare(self, trace: FinishedTrace, reason: str) -> None:
+        """Add a trace that cannot be read, so that it is decided like any other."""
+        self.closing.append(trace.closing(Arrivals()))
+        self._keep(trace.bare_revision(reason, self.now_ns))
+
+    def _keep(self, revision: Revision) -> None:
+        trace_id = revision.trace.trace_id
+        self.rows.add(revision)
+        self.revisions.append(Earlier.of(revision))
+        self.completed_by[trace_id] = revision.completed_by
+        if self.dumped_bytes < MAX_DUMPED_BYTES and self.is_wanted(trace_id):
+            self.dumps[trace_id] = data = dump_trace(revision.trace)
+            self.dumped_bytes += len(data)
 
 
 def chunks(finished: Sequence[FinishedTrace], spans: int) -> Iterator[Sequence[FinishedTrace]]:

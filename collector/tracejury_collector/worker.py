@@ -98,7 +98,8 @@ class Worker:
         self._looked_up_seq = -1
         self._batch_traces = BATCH_TRACES
         self._taken: list[str] = []
-        self._set_aside: set[str] = set()
+        self._unreadable: dict[str, str] = {}
+        self._given_up: set[str] = set()
         with db.read() as cursor:
             self._decided_ns = last_decided_ns(cursor)
 
@@ -115,22 +116,27 @@ class Worker:
                     "a batch of finished traces is too large: %s", str(error).partition("\n")[0]
                 )
                 if self._batch_traces > 1 or not self._db.grow(error):
-                    self._isolate()
+                    self._isolate("it does not fit into memory")
             except (Unavailable, duckdb.Error) as error:
                 log.warning("finished traces cannot be written now: %s", error)
                 pause_s = _RETRY_S
-            except Exception:
+            except Exception as error:
                 log.exception("a batch of finished traces failed")
-                self._isolate()
+                self._isolate(f"{type(error).__name__}: {error}")
             stop.wait(pause_s)
 
-    def _isolate(self) -> None:
-        """After a failure that is no fault of the database: find the trace, and set it aside."""
+    def _isolate(self, reason: str) -> None:
+        """After a failure that is no fault of the database: find the trace, finish it bare."""
         if self._batch_traces > 1:
             self._batch_traces = 1
         elif len(self._taken) == 1:
-            self._set_aside.update(self._taken)
-            log.error("trace %s is set aside until the next start", *self._taken)
+            (trace_id,) = self._taken
+            if trace_id in self._unreadable:
+                self._given_up.add(trace_id)
+                log.error("trace %s cannot be finished before the next start", trace_id)
+            else:
+                self._unreadable[trace_id] = reason
+                log.error("trace %s cannot be read: %s", trace_id, reason)
 
     def tick(self) -> int:
         """Finish what is due, at most one batch; return how many traces were due.
@@ -145,11 +151,17 @@ class Worker:
             if not finished:
                 return 0
             draft = Draft(now_ns=now_ns, is_wanted=self._may_be_judged, give_way=self._give_way)
-            for chunk in chunks(finished, CHUNK_SPANS):
+            whole = [trace for trace in finished if trace.trace_id not in self._unreadable]
+            for chunk in chunks(whole, CHUNK_SPANS):
                 ranges = [found for trace in chunk for found in trace.ranges()]
                 draft.add(chunk, load_arrivals(cursor, ranges))
+        for trace in finished:
+            if trace.trace_id in self._unreadable:
+                draft.add_bare(trace, self._unreadable[trace.trace_id])
         self._decided_ns = max(now_ns, self._decided_ns + 1)
         self._write(draft)
+        for trace in finished:
+            self._unreadable.pop(trace.trace_id, None)
         return len(finished)
 
     def explain(self, trace_id: str) -> dict[str, Any]:
@@ -184,7 +196,7 @@ class Worker:
             completion = decide(opened.activity, self.policy, now_ns, reception)
             if not isinstance(completion, Completion):
                 continue
-            if opened.activity.trace_id in self._set_aside:
+            if opened.activity.trace_id in self._given_up:
                 continue
             spans += opened.activity.span_count
             if found and (spans > BATCH_SPANS or len(found) == self._batch_traces):
@@ -205,7 +217,7 @@ class Worker:
             quiet_ns=quiet_since(self.policy.after_root_ns),
             idle_ns=quiet_since(self.policy.idle_ns),
             aged_ns=late_ns - self.policy.max_age_ns,
-            batch=self._batch_traces + len(self._set_aside),
+            batch=self._batch_traces + len(self._given_up),
         )
 
     def _may_be_judged(self, trace_id: str) -> bool:

@@ -15,7 +15,7 @@ import duckdb
 
 from tracejury.result import Failure, Outcome, outcome_from_json
 from tracejury_collector.config import Config
-from tracejury_collector.errors import Unavailable
+from tracejury_collector.errors import TooLarge, Unavailable
 from tracejury_collector.ipc import BrokenFrame, read_frame
 from tracejury_collector.jury.intake import Intake
 from tracejury_collector.jury.jobs import MAX_LOSSES, Job
@@ -187,10 +187,12 @@ class JuryPool:
         """Hand jobs over; those that cannot be handed over now wait again."""
         try:
             order = await self._prepare(jobs)
-        except (Unavailable, duckdb.Error, OSError) as error:
+        except (Unavailable, duckdb.Error, OSError, TooLarge) as error:
             log.warning("jobs cannot be handed out now: %s", error)
             await asyncio.sleep(_RETRY_S)
-            self._put_back(jobs)
+            if isinstance(error, (duckdb.OutOfMemoryException, TooLarge)):
+                self._blame_repeaters(jobs)
+            self._put_back(job for job in jobs if job.pairs)
             return
         except Exception:
             log.exception("jobs cannot be handed out")
