@@ -210,6 +210,7 @@ class ToolCall:
     """One tool call; `source` says where it was seen: its span, a message, or both.
 
     `arguments` and `output` are data where they were JSON, else text, None where not recorded.
+    `attempt` counts the runs of one call id, from 1.
     """
 
     name: str
@@ -223,6 +224,7 @@ class ToolCall:
     span_id: str = ""
     requested_by_span_id: str = ""
     source: ToolCallSource = "span"
+    attempt: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -106,6 +106,7 @@ def _tool_call(call: ToolCall) -> dict[str, Any]:
         "span_id": call.span_id,
         "requested_by_span_id": call.requested_by_span_id,
         "source": call.source,
+        "attempt": call.attempt,
     }
 
 

@@ -13,9 +13,9 @@ from tracejury.assemble import assemble
 from tracejury.assembly.messages import parse_messages
 from tracejury.assembly.unwrap import arguments, output
 from tracejury.codec import dump_trace, load_trace
+from tracejury.dialects import BUILT_IN as DIALECTS
 from tracejury.dialects import resolve
 from tracejury.dialects.decode import decode
-from tracejury.dialects.plan import DIALECTS
 from tracejury.dialects.pyrepr import parse_repr
 from tracejury.dialects.rules import Attr, EventKey, EventMessages, Flat, Inside
 from tracejury.toolcalls import trace_to_str

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tracejury.dialects import DIALECTS, Fields, is_read, resolve
+from tracejury.dialects import BUILT_IN, Fields, active, resolve
 
 
 def fields(name: str = "span", scope: str = "", /, **attributes: Any) -> Fields:
@@ -276,8 +276,8 @@ def test_json_strings_are_opened_where_the_library_encodes_them() -> None:
     ],
 )
 def test_it_is_known_which_attributes_are_read(key: str, known: bool) -> None:
-    assert is_read(key) is known
+    assert active().index.is_read(key) is known
 
 
 def test_dialects_have_names_of_their_own() -> None:
-    assert len({dialect.name for dialect in DIALECTS}) == len(DIALECTS)
+    assert len({dialect.name for dialect in BUILT_IN}) == len(BUILT_IN)

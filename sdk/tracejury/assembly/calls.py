@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tracejury.assembly.forest import Forest
@@ -13,8 +14,8 @@ from tracejury.assembly.nodes import Node
 from tracejury.assembly.toolspans import Ran, same_name, tool_runs
 from tracejury.assembly.unwrap import PAYLOADS, output_text
 from tracejury.assembly.usage import Call
+from tracejury.dialects.active import active
 from tracejury.dialects.decode import decode, to_text
-from tracejury.dialects.plan import DIALECTS
 from tracejury.trace import Message, Part, SpanError, ToolCall
 
 _HANDOFF = re.compile(r"(?:transfer|handoff|hand_off)_to_.+|transfer_to_agent")
@@ -52,13 +53,21 @@ def tool_calls(forest: Forest, calls: Sequence[Call]) -> tuple[ToolCall, ...]:
             end = request.node.record.end_ns or request.node.record.start_ns
             placed.append(((end, 1, position), _from_message(request, results)))
     placed.sort(key=lambda item: item[0])
-    return tuple(call for _, call in placed)
+    return tuple(_numbered(call for _, call in placed))
+
+
+def _numbered(calls: Iterable[ToolCall]) -> Iterable[ToolCall]:
+    """The calls, those that ran again under the same id with the number of their attempt."""
+    seen: dict[str, int] = {}
+    for call in calls:
+        attempt = seen[call.id] = seen.get(call.id, 0) + 1
+        yield replace(call, attempt=attempt) if call.id and attempt > 1 else call
 
 
 def _answer_tools(dialects: Iterable[str]) -> Any:
     """A test for names of tools by which an agent of these dialects gives its answer."""
     present = set(dialects)
-    patterns = [p for d in DIALECTS if d.name in present for p in d.answer_tools]
+    patterns = [p for d in active().dialects if d.name in present for p in d.answer_tools]
     if not patterns:
         return lambda _: False
     return re.compile("|".join(f"(?:{pattern})" for pattern in patterns)).fullmatch

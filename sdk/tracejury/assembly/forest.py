@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from tracejury.assembly.logs import join_logs
 from tracejury.assembly.nodes import Node
+from tracejury.assembly.recorded import recorded_spans
 from tracejury.dialects.decode import to_text
 from tracejury.trace import LogRecord, SpanRecord
 
@@ -28,6 +29,8 @@ def build_forest(spans: Iterable[SpanRecord], logs: Sequence[LogRecord] = ()) ->
         record.span_id: Node(record, joined.get(record.span_id, record.events))
         for record in records
     }
+    told = recorded_spans(records, logs, [node.kind for node in nodes.values()])
+    nodes.update({record.span_id: Node(record, ()) for record in told})
     for node in nodes.values():
         parent = nodes.get(node.record.parent_span_id) if node.record.parent_span_id else None
         if parent is not None and parent is not node:

@@ -35,7 +35,12 @@ def _sole_inference(records: list[SpanRecord]) -> str:
     kinds = [
         record.span_id
         for record in records
-        if read(scope_name=record.scope_name, name=record.name, attributes=record.attributes).kind
+        if read(
+            scope_name=record.scope_name,
+            name=record.name,
+            attributes=record.attributes,
+            resource=record.resource,
+        ).kind
         in _INFERENCE
     ]
     return kinds[0] if len(kinds) == 1 else ""
@@ -45,7 +50,7 @@ def _log_events(logs: Sequence[LogRecord]) -> Iterable[tuple[str, SpanEvent]]:
     """The logs as events with the ids of their spans, repeated ones once, in order."""
     keyed: dict[tuple[int, str, str, str], tuple[int, str, SpanEvent]] = {}
     for log in logs:
-        event = _as_event(log)
+        event = as_event(log)
         text = to_text(dict(sorted(event.attributes.items())))
         key = (log.time_ns, log.span_id, event.name, text)
         known = keyed.get(key)
@@ -55,7 +60,8 @@ def _log_events(logs: Sequence[LogRecord]) -> Iterable[tuple[str, SpanEvent]]:
         yield keyed[key][1], keyed[key][2]
 
 
-def _as_event(log: LogRecord) -> SpanEvent:
+def as_event(log: LogRecord) -> SpanEvent:
+    """The log as an event: its attributes, and its body's members or the body itself."""
     body = decode(log.body)
     data = dict(body) if isinstance(body, dict) else {} if body is None else {"body": body}
     name = log.event_name or to_name(log.attributes.get("event.name") or data.get("event.name"))

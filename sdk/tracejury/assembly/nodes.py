@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from tracejury.assembly.messages import has_parts, last_text, parse_messages, system_message
 from tracejury.dialects.decode import decode, is_blank, to_int, to_name
-from tracejury.dialects.resolve import Fields, Reading, read
+from tracejury.dialects.resolve import Fields, Reading, is_true, read
 from tracejury.trace import (
     Cost,
     Message,
@@ -53,6 +53,7 @@ class Node:
             name=record.name,
             attributes=record.attributes,
             events=[(event.name, event.attributes) for event in events] if events else (),
+            resource=record.resource,
         )
         self.fields: Fields = self.reading.fields()
         self.kind: SpanKind = self.reading.kind
@@ -78,11 +79,16 @@ class Node:
 
     @property
     def latency_ms(self) -> float | None:
-        """How long the span took, None while it has not ended."""
+        """How long the span took, None while it has not ended; a person's waits do not count."""
         start, end = self.record.start_ns, self.record.end_ns
         if not end:
             return None
-        return (end - start) / 1e6 if end > start else 0.0
+        waited = sum(
+            max(0, child.record.end_ns - child.record.start_ns)
+            for child in self.children
+            if self.reading.tables.is_wait(child.record.name)
+        )
+        return max(0, end - start - waited) / 1e6
 
     @property
     def input(self) -> tuple[Message, ...]:
@@ -166,9 +172,7 @@ def _error(node: Node) -> SpanError | None:
     record, fields = node.record, node.fields
     failed = record.status == "error" or (bool(fields.error_type) and record.status != "ok")
     if not failed and node.kind in ("tool", "mcp"):
-        failed = _is_true(node.reading.first("failed")) or _is_false(
-            node.reading.first("succeeded")
-        )
+        failed = is_true(node.reading.first("failed")) or _is_false(node.reading.first("succeeded"))
     if not failed:
         return None
     message = record.status_message or fields.error_message
@@ -187,10 +191,6 @@ def _error(node: Node) -> SpanError | None:
     )
 
 
-def _is_true(value: Any) -> bool:
-    return value is True or (isinstance(value, str) and value.lower() in ("true", "error"))
-
-
 def _is_false(value: Any) -> bool:
     return value is False or (isinstance(value, str) and value.lower() == "false")
 
@@ -203,7 +203,7 @@ def span_usage(fields: Fields, reading: Reading) -> Usage:
     if input_ is None and output is None and total is None and read_ is None:
         return NO_USAGE
     cached = (read_ or 0) + (written or 0)
-    if input_ is not None and cached and _excludes_cache(input_, output, cached, total):
+    if input_ is not None and cached and _excludes_cache(fields, reading, cached, total):
         input_ += cached
     if input_ is not None or output is not None:
         total = (input_ or 0) + (output or 0)
@@ -217,8 +217,19 @@ def span_usage(fields: Fields, reading: Reading) -> Usage:
     )
 
 
-def _excludes_cache(input_: int, output: int | None, cached: int, total: int | None) -> bool:
-    """Whether the input does not contain the cached tokens: Anthropic and Bedrock count so."""
+def _excludes_cache(fields: Fields, reading: Reading, cached: int, total: int | None) -> bool:
+    """Whether the input does not contain the cached tokens: Anthropic and Bedrock count so.
+
+    The emitter's rule decides; where no rule knows it, what the numbers themselves show.
+    """
+    input_, output, rule = fields.input_tokens or 0, fields.output_tokens, reading.plan.cache
     if cached > input_:
         return True
+    if rule is not None and _is_served_by(rule.providers, fields):
+        return rule.basis == "exclusive"
     return total is not None and output is not None and total == input_ + output + cached
+
+
+def _is_served_by(providers: tuple[str, ...], fields: Fields) -> bool:
+    names = (fields.provider.lower(), fields.model.lower().rsplit("/", 1)[-1])
+    return not providers or any(name.startswith(providers) for name in names)

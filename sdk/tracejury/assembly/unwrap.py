@@ -24,9 +24,10 @@ _RESPONSE_KEYS = frozenset(
 )
 # A tool's output that has none of these keys stands in no envelope.
 _ENVELOPES = frozenset(
-    {"isError", "kwargs", "lc", "output", "raw_output", "response", "result"}
+    {"content", "isError", "kwargs", "lc", "output", "raw_output", "response", "result"}
     | {"toolUseId", "tool_call_id", "type"}
 )
+_MCP_KEYS = frozenset({"content", "structuredContent", "isError", "_meta", "meta"})
 _TEXT_TYPES = frozenset({"text", "output_text", "input_text", "content"})
 _VALUE_TYPES = frozenset(
     {"text", "json", "error-text", "error-json", "content", "execution-denied"}
@@ -166,9 +167,9 @@ def _from_object(data: dict[str, Any]) -> Output | None:
         return Output(data["raw_output"], data.get("is_error") is True)
     if isinstance(data.get("response"), dict) and "name" in keys and keys <= _RESPONSE_KEYS:
         return Output(data["response"], False, _text(data.get("id")), _text(data["name"]))
-    if "isError" in keys and "content" in keys:
+    if "content" in keys and ("isError" in keys or _is_mcp_result(data)):
         inner = data.get("structuredContent") or data["content"]
-        return Output(inner, data["isError"] is True)
+        return Output(inner, data.get("isError") is True)
     if _text(data.get("type")) in _VALUE_TYPES and keys <= {"type", "value", "providerOptions"}:
         return Output(data.get("value"), str(data["type"]).startswith("error"))
     if keys <= {"output", "kwargs"} and "kwargs" in keys and "output" in keys:
@@ -178,6 +179,17 @@ def _from_object(data: dict[str, Any]) -> Output | None:
     if keys == {"result"} and not isinstance(data["result"], dict | list):
         return Output(data["result"])
     return None
+
+
+def _is_mcp_result(data: dict[str, Any]) -> bool:
+    """Whether the object is the result of an MCP tool: blocks of content and nothing else."""
+    blocks = data["content"]
+    return (
+        data.keys() <= _MCP_KEYS
+        and isinstance(blocks, list)
+        and bool(blocks)
+        and all(isinstance(block, dict) and "type" in block for block in blocks)
+    )
 
 
 def _text(value: Any) -> str:

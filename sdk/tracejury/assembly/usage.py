@@ -17,6 +17,7 @@ from tracejury.trace import Cost, Message, Usage
 COUNTABLE = frozenset({"llm", "embedding", "reranker"})
 _BARRIERS = frozenset({"tool", "agent"})
 _OVERLAP = 0.9
+_MISMATCH = 0.05
 T = TypeVar("T")
 
 
@@ -256,6 +257,8 @@ class Totals:
         covered = _ancestors(node for call in reporting for node in call.nodes)
         counted.extend(node.usage for node in _topmost(forest, covered, _reports_usage))
         self.usage = sum_usage(counted)
+        if _is_rolled_up_otherwise(reporting, covered):
+            self.diagnostics.append("usage_mismatch")
         self.cost = self._cost(forest, calls)
 
     def _cost(self, forest: Forest, calls: list[Call]) -> Cost:
@@ -279,22 +282,42 @@ class Totals:
         return Cost(usd=sum(amounts), source="estimated" if estimated else "reported")
 
 
+def _is_rolled_up_otherwise(reporting: Sequence[Call], covered: dict[int, Node]) -> bool:
+    """Whether a span's own totals differ from the calls below it: spans were lost or sampled."""
+    below: dict[int, int] = {}
+    for call in reporting:
+        for node in _upward(call.nodes[-1].parent):
+            below[id(node)] = below.get(id(node), 0) + (call.usage.total_tokens or 0)
+    return any(
+        abs((node.usage.total_tokens or 0) - below[key]) > _MISMATCH * below[key]
+        for key, node in covered.items()
+        if key in below and node.kind not in COUNTABLE and has_usage(node.usage)
+    )
+
+
+def _upward(node: Node | None) -> Iterable[Node]:
+    """The node and all above it."""
+    while node is not None:
+        yield node
+        node = node.parent
+
+
 def _reports_usage(node: Node) -> bool:
     return node.kind not in ("mcp", "event") and has_usage(node.usage)
 
 
-def _ancestors(nodes: Iterable[Node]) -> set[int]:
-    """The nodes and all above them."""
-    found: set[int] = set()
+def _ancestors(nodes: Iterable[Node]) -> dict[int, Node]:
+    """The nodes and all above them, by identity."""
+    found: dict[int, Node] = {}
     for node in nodes:
-        current: Node | None = node
-        while current is not None and id(current) not in found:
-            found.add(id(current))
-            current = current.parent
+        for current in _upward(node):
+            if id(current) in found:
+                break
+            found[id(current)] = current
     return found
 
 
-def _topmost(forest: Forest, covered: set[int], wanted: Any) -> list[Node]:
+def _topmost(forest: Forest, covered: dict[int, Node], wanted: Any) -> list[Node]:
     """The topmost wanted nodes that have nothing covered in their subtree."""
     if not any(id(node) not in covered and wanted(node) for node in forest.nodes):
         return []
@@ -310,12 +333,7 @@ def _topmost(forest: Forest, covered: set[int], wanted: Any) -> list[Node]:
 
 
 def _is_inside(node: Node, groups: set[int]) -> bool:
-    current: Node | None = node
-    while current is not None and groups:
-        if id(current) in groups:
-            return True
-        current = current.parent
-    return False
+    return bool(groups) and any(id(current) in groups for current in _upward(node))
 
 
 def sum_usage(usages: Iterable[Usage]) -> Usage:

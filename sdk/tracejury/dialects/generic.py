@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from tracejury.dialects.rules import (
     CURRENT,
     GENERIC,
@@ -13,12 +15,14 @@ from tracejury.dialects.rules import (
     Rule,
     attrs,
 )
+from tracejury.trace import SpanKind
 
 _IDS = ("session_id", "sessionId", "conversation_id", "conversation.id", "thread_id", "threadId")
 
 DIALECT = Dialect(
     name="generic",
     kinds=(
+        KindRule("tracejury.span.kind", 0, {kind: kind for kind in get_args(SpanKind)}),
         KindRule("gen_ai.tool.name", MARK + 10, always="tool"),
         KindRule("gen_ai.tool.call.id", MARK + 10, always="tool"),
         KindRule("tool.name", MARK + 10, always="tool"),

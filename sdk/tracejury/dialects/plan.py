@@ -2,69 +2,35 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from tracejury.dialects import (
-    generic,
-    google_adk,
-    haystack,
-    laminar,
-    langfuse,
-    langsmith,
-    mastra,
-    mlflow,
-    openinference,
-    openllmetry,
-    otel_genai,
-    pydantic_ai,
-    vercel_ai,
-)
+from tracejury.dialects.index import INDEXED, Index
 from tracejury.dialects.rules import (
-    Attr,
-    Dialect,
+    CacheRule,
+    EventFlat,
     EventKey,
     EventMessages,
     Field,
-    Flat,
-    Inside,
     KindRule,
-    Prefixed,
     Rule,
-    Together,
 )
 from tracejury.dialects.sources import (
     MAX_SEGMENTS,
     Place,
     Reader,
     attribute_place,
+    event_flat_reader,
     event_reader,
     flat_reader,
     messages_reader,
     prefixed_reader,
     together_reader,
 )
+from tracejury.dialects.unread import unread_attributes
 from tracejury.trace import SpanKind
 
-# In order of recognition: the first whose scope fits names the span, else the first whose prefix.
-DIALECTS: Final[tuple[Dialect, ...]] = (
-    langfuse.DIALECT,
-    google_adk.DIALECT,
-    pydantic_ai.DIALECT,
-    openinference.DIALECT,
-    openllmetry.DIALECT,
-    vercel_ai.DIALECT,
-    langsmith.DIALECT,
-    mlflow.DIALECT,
-    laminar.DIALECT,
-    mastra.DIALECT,
-    haystack.DIALECT,
-    otel_genai.DIALECT,
-    generic.DIALECT,
-)
-_INDEXED = re.compile(r"^(.+?)\.(\d{1,5}(?:\..*)?)$")
 _MODEL: Final = frozenset({"model", "request_model"})
 _TALK: Final = frozenset(
     {"input", "output", "input_tokens", "output_tokens", "response_id", "finish_reasons"}
@@ -102,23 +68,40 @@ KEPT: Final[dict[Field, str]] = {
 
 Places = dict[Field, tuple[Place, ...]]
 Entry = tuple[int, int, Rule, Place]
+# Where a kind may stand: an attribute's rule, or the kind itself.
+KindPlace = KindRule | SpanKind
 
 
 class Plan:
     """The rules that can hit, by field, and how the kind is found."""
 
-    __slots__ = ("_by_kind", "_entries", "_kept", "dialect", "kind_rules", "shape")
+    __slots__ = (
+        "_by_kind",
+        "_entries",
+        "_kept",
+        "cache",
+        "dialect",
+        "kinds",
+        "marked",
+        "shape",
+        "unread",
+    )
 
     def __init__(
         self,
         dialect: str,
-        kind_rules: tuple[KindRule, ...],
+        kinds: tuple[KindPlace, ...],
         shape: SpanKind,
         entries: dict[Field, list[Entry]],
+        cache: CacheRule | None,
+        unread: tuple[str, ...],
     ) -> None:
         self.dialect = dialect
-        self.kind_rules = kind_rules
+        self.kinds = kinds
         self.shape: SpanKind = shape
+        self.cache = cache
+        self.unread = unread
+        self.marked = "truncated" in entries or "redacted" in entries
         self._entries = entries
         self._by_kind: dict[str, Places] = {}
         self._kept: dict[str, tuple[tuple[Field, str, tuple[Place, ...]], ...]] = {}
@@ -140,6 +123,11 @@ class Plan:
             found = self._by_kind[kind] = self._select(kind)
         return found
 
+    def entries(self) -> Iterable[Entry]:
+        """All rules that can hit, by field and rank."""
+        for found in self._entries.values():
+            yield from found
+
     def _select(self, kind: str) -> Places:
         selected = {
             field: tuple(e[3] for e in entries if not e[2].kinds or kind in e[2].kinds)
@@ -148,118 +136,107 @@ class Plan:
         return {field: places for field, places in selected.items() if places}
 
 
-class _Index:
-    """The rules of all dialects by what they look at."""
+def compile_plan(
+    index: Index, scope: str, mark: str, attributes: Mapping[str, Any], events: tuple[str, ...]
+) -> Plan:
+    """The plan for spans of a scope with these attributes' keys and event names.
 
-    def __init__(self, dialects: Iterable[Dialect]) -> None:
-        self.attributes: dict[str, list[tuple[int, Rule]]] = defaultdict(list)
-        self.flat: dict[str, list[tuple[int, Rule]]] = defaultdict(list)
-        self.prefixed: list[tuple[int, Rule, str]] = []
-        self.together: list[tuple[int, Rule, Together]] = []
-        self.events: dict[str, list[tuple[int, Rule]]] = defaultdict(list)
-        self.kinds: dict[str, list[KindRule]] = defaultdict(list)
-        order = 0
-        for dialect in dialects:
-            for rule in dialect.rules:
-                order += 1
-                self._add(order, rule)
-            for kind in dialect.kinds:
-                self.kinds[kind.key].append(kind)
-
-    def _add(self, order: int, rule: Rule) -> None:
-        source = rule.source
-        if isinstance(source, Attr | Inside):
-            self.attributes[source.key].append((order, rule))
-        elif isinstance(source, Flat):
-            self.flat[source.prefix].append((order, rule))
-        elif isinstance(source, Together):
-            self.together.append((order, rule, source))
-        elif isinstance(source, Prefixed):
-            self.prefixed.append((order, rule, source.prefix + "."))
-        elif isinstance(source, EventKey):
-            self.events[source.event].append((order, rule))
-        else:
-            for name in source.roles:
-                self.events[name].append((order, rule))
-
-
-_INDEX: Final = _Index(DIALECTS)
-
-
-def is_read(key: str) -> bool:
-    """Whether some rule of some dialect reads this attribute."""
-    match = _INDEXED.match(key)
-    return (
-        key in _INDEX.attributes
-        or key in _INDEX.kinds
-        or (match is not None and match[1] in _INDEX.flat)
-        or any(key.startswith(prefix) for _, _, prefix in _INDEX.prefixed)
-        or any(key in keys for _, _, t in _INDEX.together for _, keys in t.members)
-    )
-
-
-def compile_plan(scope: str, keys: tuple[str, ...], events: tuple[str, ...]) -> Plan:
-    """The plan for spans of a scope with these attribute keys and event names."""
+    `mark` is the dialect that the resource names, "" if it names none.
+    """
+    keys = tuple(attributes)
     entries: dict[Field, list[Entry]] = defaultdict(list)
-    for order, rule, place in _entries(keys, events):
+    for order, rule, place in _entries(index, keys, events):
         entries[rule.field].append((rule.rank, order, rule, place))
     for found in entries.values():
         found.sort(key=lambda entry: entry[:2])
-    kinds = [rule for key in keys if key in _INDEX.kinds for rule in _INDEX.kinds[key]]
-    kinds.sort(key=lambda rule: rule.rank)
-    return Plan(_dialect(scope, keys), tuple(kinds), _shape(entries, keys), dict(entries))
+    return Plan(
+        _dialect(index, scope, mark, keys),
+        _kinds(index, keys, events),
+        _shape(entries, keys),
+        dict(entries),
+        _cache_rule(index, scope, keys),
+        unread_attributes(index, attributes, events),
+    )
 
 
-def _entries(keys: tuple[str, ...], events: tuple[str, ...]) -> Iterable[tuple[int, Rule, Place]]:
+def _kinds(index: Index, keys: tuple[str, ...], events: tuple[str, ...]) -> tuple[KindPlace, ...]:
+    found: list[tuple[int, KindPlace]] = [
+        (rule.rank, rule) for key in keys if key in index.kinds for rule in index.kinds[key]
+    ]
+    found += [(r.rank, r.kind) for name in events for r in index.event_kinds.get(name, ())]
+    found.sort(key=lambda entry: entry[0])
+    return tuple([place for _, place in found])
+
+
+def _cache_rule(index: Index, scope: str, keys: tuple[str, ...]) -> CacheRule | None:
+    """The rule that says whether input tokens of these spans contain the cached ones."""
+    return next(
+        (
+            rule
+            for rule in index.cache
+            if (not rule.scopes or scope.startswith(rule.scopes))
+            and all(key in keys for key in rule.present)
+            and not any(key in keys for key in rule.absent)
+        ),
+        None,
+    )
+
+
+def _entries(
+    index: Index, keys: tuple[str, ...], events: tuple[str, ...]
+) -> Iterable[tuple[int, Rule, Place]]:
     for key in keys:
-        for order, rule in _INDEX.attributes.get(key, ()):
+        for order, rule in index.attributes.get(key, ()):
             if (place := attribute_place(rule)) is not None:
                 yield order, rule, place
-    yield from _flat_entries(keys)
-    for order, rule, prefix in _INDEX.prefixed:
+    yield from _flat_entries(index, keys)
+    for order, rule, prefixed, prefix in index.prefixed:
         below = [key for key in keys if key.startswith(prefix)]
-        if below and isinstance(rule.source, Prefixed):
-            yield order, rule, prefixed_reader(rule.source, below)
-    for order, rule, together in _INDEX.together:
+        if below:
+            yield order, rule, prefixed_reader(prefixed, below)
+    for order, rule, together in index.together:
         if any(key in keys for _, members in together.members for key in members):
             yield order, rule, together_reader(together)
     seen: set[int] = set()
-    for order, rule in (entry for name in events for entry in _INDEX.events.get(name, ())):
-        if order not in seen:
+    for order, rule in (entry for name in events for entry in index.events.get(name, ())):
+        if order not in seen and (reader := _event_entry(rule)) is not None:
             seen.add(order)
-            yield order, rule, _event_entry(rule)
+            yield order, rule, reader
 
 
-def _event_entry(rule: Rule) -> Reader:
+def _event_entry(rule: Rule) -> Reader | None:
     source = rule.source
     if isinstance(source, EventMessages):
         return messages_reader(source)
-    assert isinstance(source, EventKey)
-    return event_reader(source)
+    if isinstance(source, EventFlat):
+        return event_flat_reader(source)
+    return event_reader(source) if isinstance(source, EventKey) else None
 
 
-def _flat_entries(keys: tuple[str, ...]) -> Iterable[tuple[int, Rule, Place]]:
+def _flat_entries(index: Index, keys: tuple[str, ...]) -> Iterable[tuple[int, Rule, Place]]:
     groups: dict[str, list[tuple[list[str], str]]] = defaultdict(list)
     for key in keys:
-        match = _INDEXED.match(key)
-        if match and match[1] in _INDEX.flat:
+        match = INDEXED.match(key)
+        if match and match[1] in index.flat:
             segments = match[2].split(".")
             if len(segments) <= MAX_SEGMENTS:
                 groups[match[1]].append((segments, key))
     for prefix, group in groups.items():
         if (reader := flat_reader(group)) is not None:
-            for order, rule in _INDEX.flat[prefix]:
+            for order, rule in index.flat[prefix]:
                 yield order, rule, reader
 
 
-def _dialect(scope: str, keys: tuple[str, ...]) -> str:
-    for dialect in DIALECTS:
+def _dialect(index: Index, scope: str, mark: str, keys: tuple[str, ...]) -> str:
+    for dialect in index.dialects:
         if scope and dialect.scopes and scope.startswith(dialect.scopes):
             return dialect.name
-    for dialect in DIALECTS:
+    if mark:
+        return mark
+    for dialect in index.dialects:
         if dialect.prefixes and any(key.startswith(dialect.prefixes) for key in keys):
             return _older(dialect.name, scope, keys)
-    return DIALECTS[-1].name if any(key in _INDEX.attributes for key in keys) else ""
+    return index.dialects[-1].name if any(key in index.attributes for key in keys) else ""
 
 
 def _older(name: str, scope: str, keys: tuple[str, ...]) -> str:

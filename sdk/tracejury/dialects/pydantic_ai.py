@@ -18,8 +18,8 @@ from tracejury.dialects.rules import (
 
 DIALECT = Dialect(
     name="pydantic_ai",
-    scopes=("pydantic-ai", "logfire"),
-    prefixes=("logfire.", "pydantic_ai."),
+    scopes=("pydantic-ai",),
+    prefixes=("pydantic_ai.",),
     names=(
         NameRule(r"agent run", "agent"),
         NameRule(r"running tool(?:: (.+))?", "tool"),

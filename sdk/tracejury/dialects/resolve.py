@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Final
 
+from tracejury.dialects.active import Tables, active
 from tracejury.dialects.decode import (
     is_redacted,
     is_truncated,
@@ -15,18 +14,12 @@ from tracejury.dialects.decode import (
     to_int,
     to_name,
 )
-from tracejury.dialects.plan import DIALECTS, Plan, compile_plan
+from tracejury.dialects.plan import Plan
 from tracejury.dialects.rules import Field, KindRule
 from tracejury.dialects.sources import Attributes, Events, Place
 from tracejury.trace import SpanKind
 
-MAX_PLANS = 2048
-MAX_CACHED_KEYS = 512
-MAX_NAME_CHARS = 512
-_PLANS: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Plan] = {}
-_NOT_PROVIDERS: Final = frozenset(name for d in DIALECTS for name in d.not_providers)
-_API_SUFFIX = re.compile(r"\.(?:chat|responses|messages|completions?)$")
-_NAMES: Final = tuple((re.compile(r.pattern), r) for d in DIALECTS for r in d.names)
+_NO_RESOURCE: Final[Mapping[str, Any]] = {}
 
 
 class Fields:
@@ -81,16 +74,29 @@ class Fields:
 class Reading:
     """A span under its plan: any canonical field of it can be asked for."""
 
-    __slots__ = ("_found", "_places", "_plan", "attributes", "dialect", "events", "kind", "name")
+    __slots__ = (
+        "_found",
+        "_places",
+        "attributes",
+        "dialect",
+        "events",
+        "kind",
+        "name",
+        "plan",
+        "tables",
+    )
 
-    def __init__(self, plan: Plan, name: str, attributes: Attributes, events: Events) -> None:
-        self.kind: SpanKind = _kind(plan, name, attributes)
+    def __init__(
+        self, tables: Tables, plan: Plan, name: str, attributes: Attributes, events: Events
+    ) -> None:
+        self.tables = tables
+        self.kind: SpanKind = _kind(tables, plan, name, attributes)
         self.dialect = plan.dialect
         self.name = name
         self.attributes = attributes
         self.events = events
         self._found: dict[Place, Any] = {}
-        self._plan = plan
+        self.plan = plan
         self._places = plan.places(self.kind)
 
     def all(self, field: Field) -> Iterator[Any]:
@@ -112,19 +118,27 @@ class Reading:
         """The canonical fields that are kept beside the span."""
         fields = Fields(self.kind, self.dialect)
         attributes = self.attributes
-        for field, form, places in self._plan.kept(self.kind):
+        for field, form, places in self.plan.kept(self.kind):
             for place in places:
                 value = attributes[place] if isinstance(place, str) else self._value(place)
-                found = _content(value, fields) if form == "content" else _READ[form](value)
+                if form == "content":
+                    found = _content(value, fields)
+                elif form == "provider":
+                    found = (name := to_name(value)) and self.tables.provider_name(name)
+                else:
+                    found = _READ[form](value)
                 if found is not None and found != "":
                     setattr(fields, field, found)
                     break
         if "cost_usd" in self._places or "cost_part" in self._places:
             fields.cost_usd = self._cost()
         if self.kind == "tool" and not fields.tool_name:
-            fields.tool_name = name_part(self.name, "tool") or self.name
+            fields.tool_name = self.tables.name_part(self.name, "tool") or self.name
         elif self.kind == "agent" and not fields.agent_name:
-            fields.agent_name = name_part(self.name, "agent")
+            fields.agent_name = self.tables.name_part(self.name, "agent")
+        if self.plan.marked:
+            fields.redacted = fields.redacted or is_true(self.first("redacted"))
+            fields.truncated = fields.truncated or is_true(self.first("truncated"))
         return fields
 
     def _value(self, place: Place) -> Any:
@@ -154,23 +168,12 @@ def _content(value: Any, fields: Fields) -> str | None:
     return text
 
 
-def _provider(value: Any) -> str:
-    name = to_name(value)
-    return provider_name(name) if name else ""
+def is_true(value: Any) -> bool:
+    """Whether the value says yes, as libraries write it."""
+    return value is True or (isinstance(value, str) and value.lower() in ("true", "error"))
 
 
-_READ: Final[dict[str, Callable[[Any], Any]]] = {
-    "count": to_int,
-    "name": to_name,
-    "provider": _provider,
-}
-
-
-@lru_cache(maxsize=1024)
-def provider_name(name: str) -> str:
-    """The provider that the name means; "" for the name of a framework."""
-    text = _API_SUFFIX.sub("", name.lower())
-    return "" if text in _NOT_PROVIDERS else text
+_READ: Final[dict[str, Callable[[Any], Any]]] = {"count": to_int, "name": to_name}
 
 
 def read(
@@ -179,19 +182,13 @@ def read(
     name: str,
     attributes: Attributes,
     events: Events = (),
+    resource: Mapping[str, Any] = _NO_RESOURCE,
 ) -> Reading:
     """The span under its plan."""
-    keys = tuple(attributes)
+    tables = active()
     names = tuple([event[0] for event in events]) if events else ()
-    key = (scope_name, keys, names)
-    plan = _PLANS.get(key)
-    if plan is None:
-        plan = compile_plan(scope_name, keys, tuple(dict.fromkeys(names)))
-        if len(keys) + len(names) <= MAX_CACHED_KEYS:
-            if len(_PLANS) >= MAX_PLANS:
-                _PLANS.clear()
-            _PLANS[key] = plan
-    return Reading(plan, name, attributes, events)
+    plan = tables.plan(scope_name, resource, attributes, names)
+    return Reading(tables, plan, name, attributes, events)
 
 
 def resolve(
@@ -203,21 +200,29 @@ def resolve(
     events: Sequence[tuple[str, Mapping[str, Any]]],
     otel_kind: str = "unspecified",
 ) -> Fields:
-    """The canonical fields of a span; never raises, whatever the attributes hold."""
-    del resource, otel_kind
-    return read(scope_name=scope_name, name=name, attributes=attributes, events=events).fields()
+    """The canonical fields of a span; never raises, whatever the attributes hold.
+
+    Attributes that look like GenAI content and that no rule reads are counted.
+    """
+    del otel_kind
+    reading = read(
+        scope_name=scope_name, name=name, attributes=attributes, events=events, resource=resource
+    )
+    if reading.plan.unread:
+        reading.tables.count_unread(reading.plan, scope_name, attributes)
+    return reading.fields()
 
 
-def _kind(plan: Plan, name: str, attributes: Attributes) -> SpanKind:
+def _kind(tables: Tables, plan: Plan, name: str, attributes: Attributes) -> SpanKind:
     kind: SpanKind | None = None
-    for rule in plan.kind_rules:
-        kind = _rule_kind(rule, attributes[rule.key])
+    for place in plan.kinds:
+        kind = place if isinstance(place, str) else _rule_kind(place, attributes[place.key])
         if kind is not None:
             break
     if kind is None:
-        kind = _name_kind(name) or plan.shape if plan.shape in _WEAK else plan.shape
+        kind = tables.name_kind(name) or plan.shape if plan.shape in _WEAK else plan.shape
     if kind == "tool" or kind == "step":
-        return _override(name) or kind
+        return tables.override(name) or kind
     return kind
 
 
@@ -231,25 +236,3 @@ def _rule_kind(rule: KindRule, value: Any) -> SpanKind | None:
     if found is None and value:
         found = rule.values.get(value.strip('" ').lower())
     return found or (rule.always if value else None)
-
-
-@lru_cache(maxsize=4096)
-def _override(name: str) -> SpanKind | None:
-    text = name[:MAX_NAME_CHARS]
-    return next((r.kind for p, r in _NAMES if r.overrides and p.fullmatch(text)), None)
-
-
-@lru_cache(maxsize=4096)
-def _name_kind(name: str) -> SpanKind | None:
-    text = name[:MAX_NAME_CHARS]
-    return next((r.kind for p, r in _NAMES if p.fullmatch(text)), None)
-
-
-@lru_cache(maxsize=4096)
-def name_part(name: str, kind: SpanKind) -> str:
-    """The part of a span name that names the tool or agent; "" if the name has another form."""
-    text = name[:MAX_NAME_CHARS]
-    for pattern, rule in _NAMES:
-        if rule.kind == kind and (match := pattern.fullmatch(text)) and pattern.groups:
-            return (match[1] or "").strip()
-    return ""

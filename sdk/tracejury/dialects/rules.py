@@ -49,6 +49,8 @@ Field = Literal[
     "message_offset",
     "ttft_ms",
     "ttft_s",
+    "truncated",
+    "redacted",
 ]
 
 # Ranks: what a vendor says in so many words, the current conventions, events, older flattened
@@ -99,11 +101,33 @@ class Prefixed:
 
 
 @dataclass(frozen=True, slots=True)
+class Added:
+    """The sum of numbers inside an attribute's JSON; a name ending in `*` stands for a prefix.
+
+    Holds only where the first name is there.
+    """
+
+    key: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class EventKey:
-    """An attribute of span events of this name; lists of several events are joined."""
+    """An attribute of span events of this name; lists of several events are joined.
+
+    The key `*` stands for all attributes: a list of one object per event.
+    """
 
     event: str
     key: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventFlat:
+    """A list or object spread over attributes of span events of this name, below a prefix."""
+
+    event: str
+    prefix: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +147,7 @@ class Together:
     members: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-Source = Attr | Inside | Flat | Prefixed | Together | EventKey | EventMessages
+Source = Attr | Inside | Added | Flat | Prefixed | Together | EventKey | EventFlat | EventMessages
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +172,15 @@ class KindRule:
 
 
 @dataclass(frozen=True, slots=True)
+class EventKind:
+    """A span event that tells the kind of the span that holds it."""
+
+    event: str
+    kind: SpanKind
+    rank: int = MARK
+
+
+@dataclass(frozen=True, slots=True)
 class NameRule:
     """A span name that tells the kind; `pattern` is a regular expression, its group the name.
 
@@ -160,22 +193,67 @@ class NameRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CacheRule:
+    """Whether an emitter's input tokens contain the cached ones; the first rule that fits holds.
+
+    It fits spans of these `scopes` (prefixes; none: any) that have all attributes of `present`
+    and none of `absent`; of `providers` (prefixes of the provider's or model's name), if named.
+    """
+
+    basis: Literal["inclusive", "exclusive"]
+    scopes: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A log or span event that tells of something no span stands for: it is read as a span.
+
+    `duration_ms` names the attribute that says how long it took, up to the event's time.
+    Counted only in traces that have no span of the same kind.
+    """
+
+    event: str
+    kind: SpanKind
+    duration_ms: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
     """A way to record agents: how to recognize it, and where its fields stand.
 
-    `scopes` and `prefixes` are prefixes of scope names and attribute keys. `answer_tools` are
-    patterns of tool names by which the agent gives its answer. `not_providers` are names that
-    stand in the place of a provider and are none.
+    `scopes` and `prefixes` are prefixes of scope names and attribute keys, `services` of the
+    resource's service name, `sdks` of its `telemetry.sdk.name`. `answer_tools` are patterns of
+    tool names by which the agent gives its answer. `not_providers` are names that stand in the
+    place of a provider and are none. `waits` are patterns of names of spans that wait for a
+    person. `known` are prefixes of attributes that are known and hold no field.
+
+    For readers: `label` is the framework's name, `source` what the table was read from and up to
+    which version, `missing` what its library does not record (one sentence each), `enable` the
+    lines a user adds to record more.
     """
 
     name: str
+    label: str = ""
+    source: str = ""
     scopes: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
+    services: tuple[str, ...] = ()
+    sdks: tuple[str, ...] = ()
     kinds: tuple[KindRule, ...] = ()
+    event_kinds: tuple[EventKind, ...] = ()
     names: tuple[NameRule, ...] = ()
     rules: tuple[Rule, ...] = ()
+    cache: tuple[CacheRule, ...] = ()
+    records: tuple[Recorded, ...] = ()
     answer_tools: tuple[str, ...] = ()
     not_providers: tuple[str, ...] = ()
+    waits: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    enable: str = ""
 
 
 def attrs(field_: Field, rank: int, *keys: str, kinds: str = "", guard: Guard = "") -> list[Rule]:
@@ -191,6 +269,11 @@ def inside(field_: Field, rank: int, key: str, *names: str, kinds: str = "") -> 
     return [Rule(field_, Inside(key, names), rank, frozenset(kinds.split()))]
 
 
+def added(field_: Field, rank: int, key: str, *names: str, kinds: str = "") -> list[Rule]:
+    """A rule for numbers inside one attribute's JSON that are added up."""
+    return [Rule(field_, Added(key, names), rank, frozenset(kinds.split()))]
+
+
 def flat(field_: Field, rank: int, prefix: str, kinds: str = "") -> list[Rule]:
     """A rule for a flattened list, and one for the same key holding all of it as JSON."""
     chosen = frozenset(kinds.split())
@@ -203,6 +286,11 @@ def flat(field_: Field, rank: int, prefix: str, kinds: str = "") -> list[Rule]:
 def event(field_: Field, rank: int, name: str, key: str, kinds: str = "") -> list[Rule]:
     """A rule for an attribute of span events."""
     return [Rule(field_, EventKey(name, key), rank, frozenset(kinds.split()))]
+
+
+def event_flat(field_: Field, rank: int, name: str, prefix: str, kinds: str = "") -> list[Rule]:
+    """A rule for a list or object spread over attributes of span events."""
+    return [Rule(field_, EventFlat(name, prefix), rank, frozenset(kinds.split()))]
 
 
 def messages(field_: Field, rank: int, roles: Mapping[str, str], kinds: str = "") -> list[Rule]:

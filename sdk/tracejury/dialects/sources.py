@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tracejury.dialects.decode import decode, decode_strict, looks_like_schema, unquoted
-from tracejury.dialects.rules import Attr, EventKey, EventMessages, Inside, Prefixed, Rule, Together
+from tracejury.dialects.decode import decode, decode_strict, looks_like_schema, to_float, unquoted
+from tracejury.dialects.rules import (
+    Added,
+    Attr,
+    EventFlat,
+    EventKey,
+    EventMessages,
+    Inside,
+    Prefixed,
+    Rule,
+    Together,
+)
 
 Attributes = Mapping[str, Any]
 Events = Sequence[tuple[str, Mapping[str, Any]]]
@@ -24,6 +34,8 @@ def attribute_place(rule: Rule) -> Place | None:
     source = rule.source
     if isinstance(source, Inside):
         return inside_reader(source)
+    if isinstance(source, Added):
+        return added_reader(source)
     if not isinstance(source, Attr):
         return None
     key = source.key
@@ -59,6 +71,25 @@ def inside_reader(source: Inside) -> Reader:
             return None
         values = (_walk(data, path) for path in paths)
         return next((value for value in values if value not in (None, "", [], {})), None)
+
+    return read
+
+
+def added_reader(source: Added) -> Reader:
+    """A reader of the sum of numbers inside an attribute's JSON."""
+    key, first = source.key, tuple(source.names[0].split("."))
+    paths = [tuple(name.split(".")) for name in source.names if not name.endswith("*")]
+    prefixes = tuple(name[:-1] for name in source.names if name.endswith("*"))
+
+    def read(attributes: Attributes, _: Events) -> Any:
+        data = decode(attributes[key])
+        if to_float(_walk(data, first)) is None:
+            return None
+        values = [_walk(data, path) for path in paths]
+        if prefixes:
+            named = {path[0] for path in paths}
+            values += [v for k, v in data.items() if k.startswith(prefixes) and k not in named]
+        return sum(number for value in values if (number := to_float(value)) is not None)
 
     return read
 
@@ -112,6 +143,27 @@ def event_reader(source: EventKey) -> Reader:
             return values[0] if values else None
         lists = [data for value in values if isinstance(data := decode(value), list)]
         return [item for data in lists for item in data] if lists else values[-1]
+
+    return read
+
+
+def event_flat_reader(source: EventFlat) -> Reader:
+    """A reader of what is spread below a prefix over the attributes of the last such event."""
+    name, prefix = source.event, source.prefix + "."
+
+    def read(_: Attributes, events: Events) -> Any:
+        for event, attributes in reversed(events):
+            if event == name:
+                below = [
+                    (segments, key)
+                    for key in attributes
+                    if key.startswith(prefix)
+                    and len(segments := key[len(prefix) :].split(".")) <= MAX_SEGMENTS
+                ]
+                reader = flat_reader(below) if below else None
+                if reader is not None:
+                    return reader(attributes, ())
+        return None
 
     return read
 

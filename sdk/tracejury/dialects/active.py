@@ -1,0 +1,158 @@
+"""The dialects in force: the built-in tables, and those that a user adds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from tracejury.dialects.index import Index
+from tracejury.dialects.plan import Plan, compile_plan
+from tracejury.dialects.rules import Dialect
+from tracejury.dialects.tables import BUILT_IN
+from tracejury.dialects.unread import pattern_of
+from tracejury.trace import SpanKind
+
+MAX_PLANS = 2048
+MAX_CACHED_KEYS = 512
+MAX_NAME_CHARS = 512
+MAX_UNREAD = 1000
+MAX_EXAMPLE_CHARS = 200
+_API_SUFFIX = re.compile(r"\.(?:chat|responses|messages|completions?)$")
+
+
+class Tables:
+    """Dialects in order of recognition, made ready to read spans with."""
+
+    def __init__(self, dialects: Iterable[Dialect]) -> None:
+        self.index = Index(dialects)
+        self.unread: dict[tuple[str, str], Unread] = {}
+        self._plans: dict[tuple[str, str, tuple[str, ...], tuple[str, ...]], Plan] = {}
+        rules = [rule for dialect in self.dialects for rule in dialect.names]
+        self._names = tuple((re.compile(rule.pattern), rule) for rule in rules)
+        self._not_providers = frozenset(n for d in self.dialects for n in d.not_providers)
+        self._waits = tuple(re.compile(p) for d in self.dialects for p in d.waits)
+        self.name_kind = lru_cache(maxsize=4096)(self._name_kind)
+        self.override = lru_cache(maxsize=4096)(self._override)
+        self.name_part = lru_cache(maxsize=4096)(self._name_part)
+        self.is_wait = lru_cache(maxsize=4096)(self._is_wait)
+        self.provider_name = lru_cache(maxsize=1024)(self._provider_name)
+        self._mark = lru_cache(maxsize=1024)(self._find_mark)
+
+    @property
+    def dialects(self) -> tuple[Dialect, ...]:
+        """The dialects, in order of recognition."""
+        return self.index.dialects
+
+    def plan(
+        self,
+        scope: str,
+        resource: Mapping[str, Any],
+        attributes: Mapping[str, Any],
+        names: tuple[str, ...],
+    ) -> Plan:
+        """The plan for spans like this one; compiled once for each set of keys."""
+        mark = self.mark(resource) if resource else ""
+        key = (scope, mark, tuple(attributes), names)
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = compile_plan(self.index, scope, mark, attributes, tuple(dict.fromkeys(names)))
+            if len(attributes) + len(names) <= MAX_CACHED_KEYS:
+                if len(self._plans) >= MAX_PLANS:
+                    self._plans.clear()
+                self._plans[key] = plan
+        return plan
+
+    def mark(self, resource: Mapping[str, Any]) -> str:
+        """The dialect that the resource names; "" if it names none."""
+        service, sdk = resource.get("service.name"), resource.get("telemetry.sdk.name")
+        return self._mark(
+            service if isinstance(service, str) else "", sdk if isinstance(sdk, str) else ""
+        )
+
+    def count_unread(self, plan: Plan, scope: str, attributes: Mapping[str, Any]) -> None:
+        """Count a span's attributes that look like GenAI content and that no rule reads."""
+        for key in plan.unread:
+            known = self.unread.get((scope, key))
+            if known is None:
+                if len(self.unread) >= MAX_UNREAD:
+                    continue
+                known = self.unread[scope, key] = Unread(_example(key, attributes))
+            known.count += 1
+
+    def take_unread(self) -> list[tuple[str, str, int, str]]:
+        """Scope, key, number of spans and an example of each since the last call."""
+        taken, self.unread = self.unread, {}
+        return [(scope, key, u.count, u.example) for (scope, key), u in taken.items()]
+
+    def _find_mark(self, service: str, sdk: str) -> str:
+        for dialect in self.dialects:
+            if (dialect.services and service.startswith(dialect.services)) or sdk in dialect.sdks:
+                return dialect.name
+        return ""
+
+    def _provider_name(self, name: str) -> str:
+        """The provider that the name means; "" for the name of a framework."""
+        text = _API_SUFFIX.sub("", name.lower())
+        return "" if text in self._not_providers else text
+
+    def _override(self, name: str) -> SpanKind | None:
+        return self._first_kind(name, overrides=True)
+
+    def _name_kind(self, name: str) -> SpanKind | None:
+        return self._first_kind(name, overrides=False)
+
+    def _first_kind(self, name: str, *, overrides: bool) -> SpanKind | None:
+        text = name[:MAX_NAME_CHARS]
+        found = (r for p, r in self._names if r.overrides >= overrides and p.fullmatch(text))
+        return next((rule.kind for rule in found), None)
+
+    def _name_part(self, name: str, kind: SpanKind) -> str:
+        """The part of a span name that names the tool or agent; "" if it has another form."""
+        text = name[:MAX_NAME_CHARS]
+        for pattern, rule in self._names:
+            if rule.kind == kind and pattern.groups and (match := pattern.fullmatch(text)):
+                return (match[1] or "").strip()
+        return ""
+
+    def _is_wait(self, name: str) -> bool:
+        """Whether spans of this name wait for a person."""
+        return any(pattern.fullmatch(name[:MAX_NAME_CHARS]) for pattern in self._waits)
+
+
+class Unread:
+    """How often an attribute was seen that no rule reads, and what stood in it."""
+
+    __slots__ = ("count", "example")
+
+    def __init__(self, example: str) -> None:
+        self.count = 0
+        self.example = example
+
+
+def _example(pattern: str, attributes: Mapping[str, Any]) -> str:
+    """The start of the first value behind the pattern of a key."""
+    for key, value in attributes.items():
+        if key == pattern or ("N" in pattern and pattern_of(key) == pattern):
+            return (value if isinstance(value, str) else repr(value))[:MAX_EXAMPLE_CHARS]
+    return ""
+
+
+_IN_FORCE: Final = [Tables(BUILT_IN)]
+
+
+def active() -> Tables:
+    """The dialects in force in this process."""
+    return _IN_FORCE[0]
+
+
+def use_dialects(added: Iterable[Dialect] = ()) -> Tables:
+    """Put dialects in force before the built-in ones; without any, only those.
+
+    Holds for the process. A name that a built-in table has replaces that table.
+    """
+    own = tuple(added)
+    names = {dialect.name for dialect in own}
+    _IN_FORCE[0] = Tables((*own, *(d for d in BUILT_IN if d.name not in names)))
+    return _IN_FORCE[0]

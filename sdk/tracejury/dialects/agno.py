@@ -1,0 +1,12 @@
+"""Agno."""
+
+from __future__ import annotations
+
+from tracejury.dialects.rules import Dialect
+
+DIALECT = Dialect(
+    name="agno",
+    label="Agno",
+    scopes=("agno",),
+    prefixes=("agno.",),
+)

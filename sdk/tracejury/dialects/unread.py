@@ -1,0 +1,86 @@
+"""Attributes that look like what an agent said or did, and that no rule reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tracejury.dialects.decode import decode
+from tracejury.dialects.index import INDEXED, Index
+
+MAX_KEYS = 100
+# Attributes of infrastructure, whatever words stand in them.
+_INFRASTRUCTURE: Final = (
+    *("http.", "url.", "net.", "network.", "server.", "client.", "db.", "rpc.", "messaging."),
+    *("code.", "thread.", "process.", "host.", "os.", "telemetry.", "service.", "k8s.", "aws."),
+    *("container.", "cloud.", "faas.", "exception.", "error.", "peer.", "user_agent.", "device."),
+    *("browser.", "otel.", "deployment.", "tls.", "event.", "log.", "feature_flag.", "graphql."),
+    *("azure.", "gcp.project", "enduser.", "webengine.", "heroku.", "system.", "tracejury."),
+)
+_SYSTEMS: Final = re.compile(r"(?:^|[._:\-])(?:gen_?ai|llms?|agents?|mcp)(?:[._:\-]|$)|^ai\.", re.I)
+_WORDS: Final = re.compile(
+    r"(?:^|[._:\-])(?:prompts?|completions?|messages?|chat|conversation|tools?|tool_?calls?|"
+    r"arguments|tokens?|usage|model|reasoning|thinking|retriev\w*|embeddings?|rag|"
+    r"inputs?|outputs?|questions?|answers?|responses?)(?:[._:\-]|$)",
+    re.I,
+)
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def unread_attributes(
+    index: Index, attributes: Mapping[str, Any], events: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The keys of such attributes, and `event NAME` for such events; at most `MAX_KEYS`.
+
+    Flattened lists are named once, with `N` for their indices.
+    """
+    found = dict.fromkeys(
+        pattern_of(key)
+        for key, value in attributes.items()
+        if not index.is_read(key)
+        and not is_known(index, key)
+        and (looks_like_genai(key) or _holds_messages(value))
+    )
+    found.update(
+        dict.fromkeys(
+            f"event {name}"
+            for name in events
+            if looks_like_genai(name)
+            and name not in index.events
+            and name not in index.event_kinds
+            and name not in index.records
+            and not is_known(index, name)
+        )
+    )
+    return tuple(found)[:MAX_KEYS]
+
+
+def is_known(index: Index, key: str) -> bool:
+    """Whether a dialect says of the attribute that it holds nothing to read."""
+    return any(d.known and key.startswith(d.known) for d in index.dialects)
+
+
+def pattern_of(key: str) -> str:
+    """The key with `N` for each index of a flattened list."""
+    return re.sub(r"(?<=\.)\d+(?=\.|$)", "N", key) if INDEXED.match(key) else key
+
+
+def looks_like_genai(name: str) -> bool:
+    """Whether the name of an attribute or event speaks of models, agents, tools or messages."""
+    if name.startswith(_INFRASTRUCTURE):
+        return False
+    words = _HUMP.sub("_", name)
+    return bool(_SYSTEMS.search(words) or _WORDS.search(words))
+
+
+def _holds_messages(value: Any) -> bool:
+    """Whether the value is a list of messages, or an object that holds one."""
+    data = decode(value)
+    if isinstance(data, dict):
+        return any(isinstance(v, list) and _is_message(v[:1]) for v in data.values())
+    return isinstance(data, list) and _is_message(data[:1])
+
+
+def _is_message(items: list[Any]) -> bool:
+    return bool(items) and isinstance(items[0], dict) and {"role", "content"} <= items[0].keys()
