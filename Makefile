@@ -1,7 +1,7 @@
 PYTHON ?= .venv/bin/python
 BIN := $(dir $(PYTHON))
 
-.PHONY: install check test docs bench format
+.PHONY: install check test docs docs-dialects bench format
 
 install:
 	python3 -m venv .venv
@@ -18,6 +18,9 @@ test:
 
 docs:
 	$(PYTHON) -m pytest tests/docs
+
+docs-dialects:
+	$(PYTHON) -m tests.helpers.dialect_docs
 
 bench:
 	$(PYTHON) bench/run.py
