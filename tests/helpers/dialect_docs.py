@@ -166,8 +166,8 @@ def _kind_rows(rule: KindRule) -> Iterable[tuple[str, str]]:
     by_kind: dict[str, list[str]] = defaultdict(list)
     for value, kind in rule.values.items():
         by_kind[kind].append(value)
-    for kind, values in by_kind.items():
-        yield f"`{rule.key}` = " + ", ".join(f"`{value}`" for value in values), kind
+    for named, values in by_kind.items():
+        yield f"`{rule.key}` = " + ", ".join(f"`{value}`" for value in values), named
     if rule.always is not None:
         yield f"`{rule.key}`, {'any other value' if rule.values else 'any value'}", rule.always
 
