@@ -14,6 +14,7 @@ from tracejury.assembly.nodes import NO_COST, Node
 from tracejury.assembly.turns import find_turns
 from tracejury.assembly.usage import Call, Totals, model_calls
 from tracejury.dialects.decode import decode, to_float, to_name
+from tracejury.dialects.resolve import Fields
 from tracejury.trace import (
     Cost,
     Flags,
@@ -30,9 +31,12 @@ from tracejury.trace import (
 )
 
 _FLAGS: Final = {
-    (redacted, truncated): Flags(redacted=redacted, truncated=truncated)
+    (redacted, truncated, hidden): Flags(
+        redacted=redacted, truncated=truncated, not_captured=hidden
+    )
     for redacted in (False, True)
     for truncated in (False, True)
+    for hidden in (False, True)
 }
 _CONTENT_KINDS = frozenset({"llm", "agent", "tool"})
 
@@ -137,13 +141,21 @@ def _is_evaluation(forest: Forest) -> bool:
 
 def _flags(forest: Forest) -> Flags:
     fields = [node.fields for node in forest.nodes]
-    acting = [f for f in fields if f.kind in _CONTENT_KINDS]
     return Flags(
         redacted=any(f.redacted for f in fields),
         truncated=any(f.truncated for f in fields),
-        not_captured=bool(acting)
-        and not any(f.input or f.output or f.tool_arguments or f.tool_result for f in fields),
+        not_captured=any(node.kind in _CONTENT_KINDS for node in forest.nodes)
+        and not any(map(_has_content, fields)),
     )
+
+
+def _has_content(fields: Fields) -> bool:
+    return bool(fields.input or fields.output or fields.tool_arguments or fields.tool_result)
+
+
+def _is_hidden(node: Node) -> bool:
+    """Whether a call of a model or tool was recorded without what was said."""
+    return node.kind in ("llm", "tool") and node.error is None and not _has_content(node.fields)
 
 
 def _diagnostics(forest: Forest) -> list[str]:
@@ -183,7 +195,7 @@ def _span(node: Node) -> Span:
         attributes=record.attributes,
         events=node.events,
         scope_name=record.scope_name,
-        flags=_FLAGS[fields.redacted, fields.truncated],
+        flags=_FLAGS[fields.redacted, fields.truncated, _is_hidden(node)],
     )
 
 

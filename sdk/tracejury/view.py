@@ -7,6 +7,7 @@ from typing import Any
 
 from tracejury.trace import (
     Document,
+    Flags,
     LLMCall,
     Message,
     Part,
@@ -27,11 +28,7 @@ def trace_to_api(trace: Trace) -> dict[str, Any]:
         "revision": trace.revision,
         "name": trace.name,
         "kind": trace.kind,
-        "flags": {
-            "redacted": trace.flags.redacted,
-            "truncated": trace.flags.truncated,
-            "not_captured": trace.flags.not_captured,
-        },
+        "flags": _flags(trace.flags),
         "input_text": trace.input_text,
         "output_text": trace.output_text,
         "agent_name": trace.agent_name,
@@ -75,6 +72,14 @@ def rfc3339(time_ns: int) -> str | None:
         return None
     moment = datetime.fromtimestamp(seconds, tz=UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
+
+
+def _flags(flags: Flags) -> dict[str, bool]:
+    return {
+        "redacted": flags.redacted,
+        "truncated": flags.truncated,
+        "not_captured": flags.not_captured,
+    }
 
 
 def _usage(usage: Usage) -> dict[str, int | None]:
@@ -197,6 +202,7 @@ def _span(span: Span) -> dict[str, Any]:
         "tool_call_id": span.tool_call_id,
         "usage": _usage(span.usage),
         "cost_usd": span.cost.usd,
+        "flags": _flags(span.flags),
         "attributes": dict(span.attributes),
         "events": [
             {

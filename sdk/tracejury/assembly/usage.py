@@ -10,6 +10,7 @@ from tracejury.assembly.forest import Forest
 from tracejury.assembly.messages import has_parts
 from tracejury.assembly.nodes import NO_COST, NO_USAGE, Node
 from tracejury.assembly.prices import estimate_usd
+from tracejury.dialects.active import active
 from tracejury.dialects.decode import to_name
 from tracejury.dialects.rules import Field
 from tracejury.trace import Cost, Message, Usage
@@ -283,15 +284,29 @@ class Totals:
 
 
 def _is_rolled_up_otherwise(reporting: Sequence[Call], covered: dict[int, Node]) -> bool:
-    """Whether a span's own totals differ from the calls below it: spans were lost or sampled."""
-    below: dict[int, int] = {}
+    """Whether a span's own totals differ from the calls below it: spans were lost or sampled.
+
+    Totals that repeat the last call, or that go on from those of another run, do not differ.
+    """
+    running_dialects = active().running_totals
+    below: dict[int, list[int]] = {}
     for call in reporting:
         for node in _upward(call.nodes[-1].parent):
-            below[id(node)] = below.get(id(node), 0) + (call.usage.total_tokens or 0)
-    return any(
-        abs((node.usage.total_tokens or 0) - below[key]) > _MISMATCH * below[key]
+            below.setdefault(id(node), []).append(call.usage.total_tokens or 0)
+    totals = {
+        key: node.usage.total_tokens or 0
         for key, node in covered.items()
-        if key in below and node.kind not in COUNTABLE and has_usage(node.usage)
+        if key in below
+        and node.kind not in COUNTABLE
+        and node.fields.dialect not in running_dialects
+        and has_usage(node.usage)
+    }
+    running = {0, *totals.values()}
+    return any(
+        total not in below[key]
+        and total - sum(below[key]) not in running
+        and abs(total - sum(below[key])) > _MISMATCH * sum(below[key])
+        for key, total in totals.items()
     )
 
 

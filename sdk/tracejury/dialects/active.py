@@ -33,6 +33,7 @@ class Tables:
         self._names = tuple((re.compile(rule.pattern), rule) for rule in rules)
         self._not_providers = frozenset(n for d in self.dialects for n in d.not_providers)
         self._waits = tuple(re.compile(p) for d in self.dialects for p in d.waits)
+        self.running_totals = frozenset(d.name for d in self.dialects if d.running_totals)
         self.name_kind = lru_cache(maxsize=4096)(self._name_kind)
         self.override = lru_cache(maxsize=4096)(self._override)
         self.name_part = lru_cache(maxsize=4096)(self._name_part)

@@ -228,7 +228,8 @@ class Dialect:
     resource's service name, `sdks` of its `telemetry.sdk.name`. `answer_tools` are patterns of
     tool names by which the agent gives its answer. `not_providers` are names that stand in the
     place of a provider and are none. `waits` are patterns of names of spans that wait for a
-    person. `known` are prefixes of attributes that are known and hold no field.
+    person. `running_totals`: an agent's totals go on from one run to the next, also over traces.
+    `known` are prefixes of attributes that are known and hold no field.
 
     For readers: `label` is the framework's name, `source` what the table was read from and up to
     which version, `missing` what its library does not record (one sentence each), `enable` the
@@ -251,6 +252,7 @@ class Dialect:
     answer_tools: tuple[str, ...] = ()
     not_providers: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
+    running_totals: bool = False
     known: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     enable: str = ""

@@ -7,5 +7,6 @@ from tracejury.dialects.rules import Dialect
 DIALECT = Dialect(
     name="strands",
     label="Strands Agents and AgentCore",
+    running_totals=True,
     scopes=("strands.telemetry.tracer", "strands"),
 )
