@@ -40,8 +40,8 @@ def read_expected(name: str, corpus: Path = CORPUS) -> dict[str, Any]:
 
 def read_case(folder: Path) -> tuple[list[SpanRecord], list[LogRecord]]:
     """The spans and logs of one case, in order of arrival."""
-    spans = [s for r in _requests(folder, ExportTraceServiceRequest) for s in _spans(r)]
-    logs = [x for r in _requests(folder / "logs", ExportLogsServiceRequest) for x in _logs(r)]
+    spans = [s for r in requests(folder, ExportTraceServiceRequest) for s in _spans(r)]
+    logs = [x for r in requests(folder / "logs", ExportLogsServiceRequest) for x in _logs(r)]
     return (
         [replace(span, seq=seq) for seq, span in enumerate(spans, 1)],
         [replace(log, seq=seq) for seq, log in enumerate(logs, 1)],
@@ -62,7 +62,8 @@ def assemble_case(name: str, corpus: Path = CORPUS) -> list[Trace]:
     return sorted(traces, key=lambda trace: trace.start_ns)
 
 
-def _requests(folder: Path, kind: type[Any]) -> Iterator[Any]:
+def requests(folder: Path, kind: type[Any]) -> Iterator[Any]:
+    """Yield the requests in a folder, in order of arrival."""
     for path in sorted(folder.glob("[0-9]*.*")):
         if path.suffix == ".pb":
             yield kind.FromString(path.read_bytes())

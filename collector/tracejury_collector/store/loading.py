@@ -49,9 +49,9 @@ def load_arrivals(
     for group in _neighbors(ranges):
         cursor.register("wanted", _wanted(group))
         bounds = [group[0].first_seq, max(r.last_seq for r in group)]
-        _add_spans(found, _columns(cursor, "load_spans", bounds))
+        add_spans(found, _columns(cursor, "load_spans", bounds))
         if cursor.execute(statement("has_logs"), bounds).fetchall():
-            _add_logs(found, _columns(cursor, "load_logs", bounds))
+            add_logs(found, _columns(cursor, "load_logs", bounds))
         cursor.unregister("wanted")
     return found
 
@@ -87,7 +87,8 @@ def _columns(
     return [column.to_pylist() for column in table.columns]
 
 
-def _add_spans(found: dict[str, Arrivals], columns: list[list[Any]]) -> None:
+def add_spans(found: dict[str, Arrivals], columns: list[list[Any]]) -> None:
+    """Add spans, given column by column as `load_spans.sql` selects them."""
     seen: set[tuple[str, str, int, int]] = set()
     resources: dict[str, dict[str, Any]] = {}
     scopes: dict[str, tuple[str, str]] = {}
@@ -126,7 +127,8 @@ def _add_spans(found: dict[str, Arrivals], columns: list[list[Any]]) -> None:
         )
 
 
-def _add_logs(found: dict[str, Arrivals], columns: list[list[Any]]) -> None:
+def add_logs(found: dict[str, Arrivals], columns: list[list[Any]]) -> None:
+    """Add log records, given column by column as `load_logs.sql` selects them."""
     seen: set[tuple[str, str, int, int]] = set()
     for (
         trace_id, seq, hash_high, hash_low, span_id, event_name, time_ns, body, attributes,
