@@ -49,7 +49,7 @@ def tool_calls(forest: Forest, calls: Sequence[Call]) -> tuple[ToolCall, ...]:
         call = _from_span(ran, pairs.get(id(ran)), results)
         placed.append(((ran.node.record.start_ns, 0, ran.node.order), call))
     for position, request in enumerate(asked):
-        if not request.taken:
+        if not request.taken and request.node.fields.dialect not in active().index.runs_apart:
             end = request.node.record.end_ns or request.node.record.start_ns
             placed.append(((end, 1, position), _from_message(request, results)))
     placed.sort(key=lambda item: item[0])

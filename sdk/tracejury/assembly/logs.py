@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
+from tracejury.dialects.active import active
 from tracejury.dialects.decode import decode, to_name, to_text
 from tracejury.dialects.resolve import read
 from tracejury.trace import LogRecord, SpanEvent, SpanRecord
 
 _INFERENCE = frozenset({"llm", "embedding", "reranker"})
+_SOURCE_PLACE: Final = re.compile(r"event \S+:\d+")
 
 
 def join_logs(
@@ -19,15 +23,39 @@ def join_logs(
     sole = ""
     if any(log.span_id not in by_id for log in logs):
         sole = _sole_inference(records)
+    told_of = _Told(records)
     found: dict[str, list[SpanEvent]] = {}
     for event_span, event in _log_events(logs):
-        span_id = event_span if event_span in by_id else sole
+        span_id = told_of.span_id(event) or (event_span if event_span in by_id else sole)
         if span_id:
             found.setdefault(span_id, []).append(event)
     return {
         span_id: tuple(sorted((*by_id[span_id].events, *events), key=lambda event: event.time_ns))
         for span_id, events in found.items()
     }
+
+
+class _Told:
+    """Which span an event tells of, where both share an attribute: a call's id, for example."""
+
+    def __init__(self, records: list[SpanRecord]) -> None:
+        self._rules = {n: r for n, r in active().index.records.items() if r.joins}
+        self._records = sorted(records, key=lambda r: (r.start_ns, -r.end_ns, r.span_id))
+        self._spans: dict[str, dict[str, str]] = {}
+
+    def span_id(self, event: SpanEvent) -> str:
+        """The id of the first span that shares the attribute, "" if there is none."""
+        rule = self._rules.get(event.name)
+        value = to_name(event.attributes.get(rule.joins)) if rule is not None else ""
+        return self._by(rule.joins).get(value, "") if rule is not None and value else ""
+
+    def _by(self, key: str) -> dict[str, str]:
+        if key not in self._spans:
+            found = self._spans[key] = {}
+            for record in self._records:
+                if value := to_name(record.attributes.get(key)):
+                    found.setdefault(value, record.span_id)
+        return self._spans[key]
 
 
 def _sole_inference(records: list[SpanRecord]) -> str:
@@ -64,5 +92,12 @@ def as_event(log: LogRecord) -> SpanEvent:
     """The log as an event: its attributes, and its body's members or the body itself."""
     body = decode(log.body)
     data = dict(body) if isinstance(body, dict) else {} if body is None else {"body": body}
-    name = log.event_name or to_name(log.attributes.get("event.name") or data.get("event.name"))
+    name = event_name(log.event_name, {**data, **log.attributes})
     return SpanEvent(name=name, time_ns=log.time_ns, attributes={**log.attributes, **data})
+
+
+def event_name(name: str, attributes: Mapping[str, Any]) -> str:
+    """The event's name: its own, unless that is only its place in source code (Rust's tracing)."""
+    if name and not _SOURCE_PLACE.fullmatch(name):
+        return name
+    return to_name(attributes.get("event.name")) or name

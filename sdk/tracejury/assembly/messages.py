@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -63,6 +64,9 @@ _OUTPUT_KEYS: Final = (
     "raw",
     "return_values",
 )
+
+# A block of text wholly inside one tag, as `<session_context>` or `<system-reminder>`.
+_CONTEXT: Final = re.compile(r"<([a-z]+[_-][a-z_-]{1,60})>.*</\1>", re.S)
 
 
 def parse_messages(value: Any, role: Role = "user") -> tuple[Message, ...]:
@@ -199,11 +203,21 @@ def system_message(value: Any) -> Message | None:
 
 
 def last_text(messages: Sequence[Message], role: Role) -> str:
-    """The text of the last message of a role that holds some."""
+    """The text of the last message of a role that holds some.
+
+    Coding agents put context beside the user's words, each block a part in a tag of its own:
+    such parts are left out where others are there.
+    """
     for message in reversed(messages):
         if message.role == role and (text := message.text.strip()):
-            return text
+            return _without_context(message) if role == "user" and text[0] == "<" else text
     return ""
+
+
+def _without_context(message: Message) -> str:
+    texts = [part.text for part in message.parts if part.type == "text" and part.text]
+    said = [text for text in texts if not _CONTEXT.fullmatch(text.strip())]
+    return "\n".join(said).strip() or message.text.strip()
 
 
 def has_parts(messages: Sequence[Message]) -> bool:

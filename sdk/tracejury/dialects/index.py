@@ -41,6 +41,7 @@ class Index:
         self.cache: list[CacheRule] = []
         self.records: dict[str, Recorded] = {}
         self.owner: dict[int, str] = {}
+        self.runs_apart = frozenset(d.name for d in self.dialects if d.runs_apart)
         for dialect in self.dialects:
             self._add_dialect(dialect)
 

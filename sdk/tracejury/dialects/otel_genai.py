@@ -121,7 +121,7 @@ DIALECT = Dialect(
         *attrs("tool_arguments", LEGACY, "gen_ai.tool.args", "gen_ai.tool.input", "tool.input"),
         *attrs("tool_arguments", LEGACY + 5, "mcp.request.argument"),
         *event("tool_arguments", LEGACY + 10, "gen_ai.tool.message", "content", "tool"),
-        *attrs("tool_result", CURRENT, "gen_ai.tool.call.result"),
+        *attrs("tool_result", CURRENT, "gen_ai.tool.call.result", guard="quoted"),
         *attrs("tool_result", LEGACY, "gen_ai.tool.output", "tool.output", "mcp.response.value"),
         *event("tool_result", LEGACY + 10, "gen_ai.choice", "message", "tool"),
         *attrs("input_tokens", CURRENT, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),

@@ -67,8 +67,9 @@ OPERATION = 2
 MARK = 3
 
 # not_schema: only if the value is no JSON Schema; json_value: only if it is an object or array;
-# quoted: a JSON string stands for its text; mime: the same if the attribute's mime type is JSON.
-Guard = Literal["", "not_schema", "json_value", "quoted", "mime"]
+# quoted: a JSON string stands for its text; mime: the same if the attribute's mime type is JSON;
+# headed: only if the text has a heading in brackets on a line of its own, which is cut off.
+Guard = Literal["", "not_schema", "json_value", "quoted", "mime", "headed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +143,13 @@ class EventMessages:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """An object whose members stand in attributes of their own: name and keys, the first set."""
+    """An object whose members stand in attributes of their own: name and keys, the first set.
+
+    It is a message of this role; of no role, plain data.
+    """
 
     members: tuple[tuple[str, tuple[str, ...]], ...]
+    role: str = "assistant"
 
 
 Source = Attr | Inside | Added | Flat | Prefixed | Together | EventKey | EventFlat | EventMessages
@@ -212,12 +217,14 @@ class Recorded:
     """A log or span event that tells of something no span stands for: it is read as a span.
 
     `duration_ms` names the attribute that says how long it took, up to the event's time.
-    Counted only in traces that have no span of the same kind.
+    Counted only in traces that have no span of the same kind. `joins` names an attribute that
+    the event shares with the span it tells of: the event then is one of that span's own.
     """
 
     event: str
     kind: SpanKind
     duration_ms: str = ""
+    joins: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +236,7 @@ class Dialect:
     tool names by which the agent gives its answer. `not_providers` are names that stand in the
     place of a provider and are none. `waits` are patterns of names of spans that wait for a
     person. `running_totals`: an agent's totals go on from one run to the next, also over traces.
+    `runs_apart`: tools run in traces of their own, so what a model asked for is no run by itself.
     `known` are prefixes of attributes that are known and hold no field.
 
     For readers: `label` is the framework's name, `source` what the table was read from and up to
@@ -253,6 +261,7 @@ class Dialect:
     not_providers: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
     running_totals: bool = False
+    runs_apart: bool = False
     known: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     enable: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -26,6 +27,7 @@ Place = str | Reader
 
 MAX_SLOTS = 10_000
 MAX_SEGMENTS = 24
+_HEADING = re.compile(r"\[[A-Z][^\]\n]{0,200}\]\n")
 _EMPTY_LEAVES = frozenset({"role", "type", "name", "finish_reason", "index"})
 
 
@@ -47,7 +49,14 @@ def attribute_place(rule: Rule) -> Place | None:
         return lambda attributes, _: unquoted(attributes[key])
     if rule.guard == "mime":
         return _mime_reader(key)
+    if rule.guard == "headed":
+        return lambda attributes, _: _below_heading(attributes[key])
     return key
+
+
+def _below_heading(value: Any) -> Any:
+    match = _HEADING.match(value) if isinstance(value, str) else None
+    return value[match.end() :] if match is not None and isinstance(value, str) else None
 
 
 def _mime_reader(key: str) -> Reader:
@@ -122,7 +131,9 @@ def together_reader(source: Together) -> Reader:
             value = next((attributes[k] for k in keys if attributes.get(k) not in (None, "")), None)
             if value is not None:
                 found[name] = value
-        return {"role": "assistant", **found} if found.keys() - {"finish_reason"} else None
+        if not found.keys() - {"finish_reason"}:
+            return None
+        return {"role": source.role, **found} if source.role else found
 
     return read
 
