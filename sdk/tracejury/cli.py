@@ -118,6 +118,55 @@ def traces(
     terminal.print_json(page) if json else cli_views.print_traces(page)
 
 
+@app.command(epilog=_example("tracejury sessions --since 1d", "tracejury sessions chat-17"))
+def sessions(
+    session: Annotated[
+        str | None,
+        typer.Argument(metavar="[SESSION]", help="A session id: its totals and its traces."),
+    ] = None,
+    where: Annotated[
+        str | None, typer.Option(help="A condition over the columns of the view sessions.")
+    ] = None,
+    project: Annotated[str | None, typer.Option(help="Only of this project.")] = None,
+    service: Annotated[str | None, typer.Option(help="With a trace of this service.name.")] = None,
+    user: Annotated[str | None, typer.Option(help="With a trace of this user id.")] = None,
+    since: Annotated[
+        str | None, typer.Option(help="With a trace started then or later: 1h, 2d or RFC 3339.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(help="With a trace started before: 1h, 2d or RFC 3339.")
+    ] = None,
+    limit: Limit = 20,
+    cursor: Annotated[
+        str | None, typer.Option(help="Continue where next_cursor of the last page says.")
+    ] = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """List sessions, latest activity first; or show one with its traces."""
+    listing = {"--where": where, "--service": service, "--user": user, "--since": since}
+    listing |= {"--until": until, "--cursor": cursor}
+    if session is not None:
+        if wrong := [name for name, value in listing.items() if value is not None]:
+            _fail(f"{wrong[0]} chooses among sessions; leave it or the session id out", WRONG_USE)
+        with _client(url) as client:
+            detail = client.session(session, project=project, limit=limit)
+        terminal.print_json(detail) if json else cli_views.print_session(detail)
+        return
+    with _client(url) as client:
+        page = client.sessions(
+            where=where,
+            project=project,
+            service=service,
+            user_id=user,
+            since=since,
+            until=until,
+            limit=limit,
+            cursor=cursor,
+        )
+    terminal.print_json(page) if json else cli_views.print_sessions(page)
+
+
 @app.command(epilog=_example("tracejury explain 4bf92f3577b34da6a3ce929d0e0e4736"))
 def explain(
     trace: Annotated[str, typer.Argument(metavar="TRACE", help="A trace id.")],

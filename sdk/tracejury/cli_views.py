@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
+from rich.cells import cell_len
+from rich.console import Console
 from rich.text import Text
 
 from tracejury import terminal
 from tracejury.doctor import Check
-from tracejury.rest import Explanation, Imported, Page, SqlResult, TraceSummary
+from tracejury.rest import (
+    Explanation,
+    Imported,
+    Page,
+    SessionDetail,
+    SessionSummary,
+    SqlResult,
+    TraceSummary,
+)
 from tracejury.terminal import Justify, age, latency, money, one_line, show, visible
 
+Item = TypeVar("Item")
 TRACE_ID_WIDTH = 32
+SESSION_ID_WIDTH = 36
 _MARKS = {
     "ok": ("ok", "green"),
     "warning": ("warn", "yellow"),
@@ -27,21 +40,82 @@ def print_traces(page: Page[TraceSummary]) -> None:
     if not page.items:
         out.print("no traces")
         return
-    shown = [c for c in _TRACE_COLUMNS if c.min_width <= out.width]
-    rows = ([column.cell(item) for column in shown] for item in page.items)
+    _print_items(out, _TRACE_COLUMNS, page.items, TRACE_ID_WIDTH)
+    _print_more(out, page.next_cursor)
+
+
+def print_sessions(page: Page[SessionSummary]) -> None:
+    """Print one page of sessions."""
+    out = terminal.console()
+    if not page.items:
+        out.print("no sessions")
+        return
+    longest = max(cell_len(visible(item.session_id)) for item in page.items)
+    _print_items(out, _SESSION_COLUMNS, page.items, min(longest, SESSION_ID_WIDTH))
+    _print_more(out, page.next_cursor)
+
+
+def print_session(session: SessionDetail) -> None:
+    """Print the totals of a session, then what was asked and answered in each of its traces."""
+    out = terminal.console()
+    for line in _session_lines(session):
+        out.print(Text(line), soft_wrap=True)
+    if session.truncated:
+        earlier = session.trace_count - len(session.traces)
+        out.print(Text(f"{earlier} earlier not shown: raise --limit", style="dim"))
+    out.print()
+    _print_items(out, _SESSION_TRACE_COLUMNS, session.traces, TRACE_ID_WIDTH)
+
+
+def _session_lines(session: SessionDetail) -> Iterator[str]:
+    yield f"session {one_line(session.session_id)}"
+    parts = {
+        "project": [session.project],
+        "service": session.service_names,
+        "agent": session.agent_names,
+        "user": session.user_ids,
+        "model": session.models,
+        "also in": session.other_projects,
+    }
+    for name, values in parts.items():
+        if values:
+            yield f"  {name:8} {one_line(', '.join(values), 200)}"
+    failed = f", {session.traces_with_error} with an error" if session.traces_with_error else ""
+    others = session.trace_count - session.runs
+    beside = f", {others} other {_plural(others, 'trace')}" if others else ""
+    yield f"  {'runs':8} {session.runs}{failed}{beside}"
+    yield f"  {'calls':8} {session.llm_calls} of models, {session.tool_calls} of tools"
+    yield f"  {'tokens':8} {show(session.total_tokens)}"
+    yield f"  {'cost':8} {money(session.cost_usd)}"
+    yield f"  {'lasted':8} {latency(session.duration_ms)}, began {age(session.start_time)} ago"
+
+
+def _plural(count: int, word: str) -> str:
+    return word if count == 1 else f"{word}s"
+
+
+def _print_items(
+    out: Console, columns: Sequence[_Column[Item]], items: Sequence[Item], id_width: int
+) -> None:
+    """Print items as a table; the first column, which names them, is not cut to less."""
+    shown = [column for column in columns if column.min_width <= out.width]
+    rows = ([column.cell(item) for column in shown] for item in items)
     table = terminal.table("", [(column.name, column.justify) for column in shown], rows)
-    table.columns[0].min_width = TRACE_ID_WIDTH
+    table.columns[0].min_width = id_width
     out.print(table)
-    if page.next_cursor:
-        out.print(Text(f"more: --cursor {visible(page.next_cursor)}", style="dim"), soft_wrap=True)
+
+
+def _print_more(out: Console, next_cursor: str | None) -> None:
+    if next_cursor:
+        out.print(Text(f"more: --cursor {visible(next_cursor)}", style="dim"), soft_wrap=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Column:
-    """A column of the list of traces, shown in terminals of at least `min_width`."""
+class _Column(Generic[Item]):
+    """A column of a list, shown in terminals of at least `min_width`."""
 
     name: str
-    cell: Callable[[TraceSummary], Text | str]
+    cell: Callable[[Item], Text | str]
     justify: Justify = "left"
     min_width: int = 0
 
@@ -56,16 +130,48 @@ def _state(item: TraceSummary) -> Text:
     return Text("open", style="dim") if item.status == "open" else Text("done")
 
 
-_TRACE_COLUMNS = (
+def _session_state(item: SessionSummary) -> Text:
+    if item.traces_with_error:
+        return Text(f"{item.traces_with_error} error", style="red")
+    return Text("done" if item.runs else "no run")
+
+
+_TRACE_COLUMNS: tuple[_Column[TraceSummary], ...] = (
     _Column(name="trace", cell=lambda item: item.trace_id),
     _Column(name="age", cell=lambda item: age(item.start_time), justify="right"),
     _Column(name="name", cell=_name),
+    _Column(name="kind", cell=lambda item: show(item.kind), min_width=90),
     _Column(name="tools", cell=lambda item: show(item.tool_calls), justify="right"),
     _Column(
         name="tokens", cell=lambda item: show(item.total_tokens), justify="right", min_width=90
     ),
     _Column(name="cost", cell=lambda item: money(item.cost_usd), justify="right", min_width=100),
     _Column(name="latency", cell=lambda item: latency(item.latency_ms), justify="right"),
+    _Column(name="state", cell=_state),
+)
+_SESSION_COLUMNS: tuple[_Column[SessionSummary], ...] = (
+    _Column(name="session", cell=lambda item: item.session_id),
+    _Column(name="age", cell=lambda item: age(item.end_time), justify="right"),
+    _Column(name="runs", cell=lambda item: show(item.runs), justify="right"),
+    _Column(name="project", cell=lambda item: one_line(item.project, 20), min_width=110),
+    _Column(name="user", cell=lambda item: one_line(show(item.user_id), 20), min_width=110),
+    _Column(name="tools", cell=lambda item: show(item.tool_calls), justify="right"),
+    _Column(name="tokens", cell=lambda item: show(item.total_tokens), justify="right"),
+    _Column(name="cost", cell=lambda item: money(item.cost_usd), justify="right"),
+    _Column(name="state", cell=_session_state),
+)
+_SESSION_TRACE_COLUMNS: tuple[_Column[TraceSummary], ...] = (
+    _Column(name="trace", cell=lambda item: item.trace_id),
+    _Column(name="asked", cell=lambda item: one_line(item.input or "-", 60)),
+    _Column(name="answered", cell=lambda item: one_line(item.output or "-", 60)),
+    _Column(name="kind", cell=lambda item: show(item.kind), min_width=110),
+    _Column(
+        name="tokens", cell=lambda item: show(item.total_tokens), justify="right", min_width=100
+    ),
+    _Column(name="cost", cell=lambda item: money(item.cost_usd), justify="right", min_width=110),
+    _Column(
+        name="latency", cell=lambda item: latency(item.latency_ms), justify="right", min_width=90
+    ),
     _Column(name="state", cell=_state),
 )
 

@@ -21,6 +21,8 @@ from tracejury.rest import (
     Page,
     Problem,
     Result,
+    SessionDetail,
+    SessionSummary,
     SqlResult,
     TraceDetail,
     TraceSummary,
@@ -100,6 +102,42 @@ class Client:
     def explain(self, trace_id: str) -> Explanation:
         """Return why the trace was, or was not, judged."""
         return self._get(f"/api/traces/{quote(trace_id, safe='')}/explain", Explanation)
+
+    def sessions(
+        self,
+        *,
+        where: str | None = None,
+        project: str | None = None,
+        service: str | None = None,
+        user_id: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Page[SessionSummary]:
+        """Return one page of sessions, latest activity first."""
+        params = {
+            "where": where,
+            "project": project,
+            "service": service,
+            "user_id": user_id,
+            "since": since,
+            "until": until,
+            "limit": limit,
+            "cursor": cursor,
+        }
+        return self._get("/api/sessions", Page[SessionSummary], params)
+
+    def session(
+        self, session_id: str, *, project: str | None = None, limit: int = 200
+    ) -> SessionDetail:
+        """Return the totals of a session and its latest traces in order of start.
+
+        `project` is needed where several projects have the id and it is not in the one that was
+        active last.
+        """
+        params = {"project": project, "limit": limit}
+        return self._get(f"/api/sessions/{_segment(session_id)}", SessionDetail, params)
 
     def results(
         self,
@@ -196,6 +234,12 @@ class Client:
                 f"what answers at {self.url} is not a Tracejury service of this version: "
                 f"{error.errors()[0]['msg']} in its {model.__name__}; check the address"
             ) from error
+
+
+def _segment(text: str) -> str:
+    """Return the text as one segment of a path, whatever it holds."""
+    quoted = quote(text, safe="", errors="replace")
+    return quoted.replace(".", "%2E") if text in (".", "..") else quoted
 
 
 def _error(response: httpx.Response) -> ApiError:

@@ -51,6 +51,7 @@ class TraceSummary(Document):
     completed_by: str | None = None
     name: str | None = None
     kind: TraceKind | None = None
+    project: str = ""
     service_name: str = ""
     agent_name: str | None = None
     session_id: str | None = None
@@ -69,6 +70,55 @@ class TraceSummary(Document):
     cost_usd: float | None = None
     input: str | None = None
     output: str | None = None
+
+
+class SessionTotals(Document):
+    """What the traces of one session in one project add up to.
+
+    Calls, errors, tokens, cost, models, input and output are those of its runs: traces of kind
+    agent, llm or tool. `cost_usd` is null where a run with tokens has no known cost.
+    """
+
+    session_id: str
+    project: str
+    start_time: str | None = None
+    end_time: str | None = None
+    duration_ms: float | None = None
+    runs: int
+    span_count: int
+    llm_calls: int
+    tool_calls: int
+    error_count: int
+    traces_with_error: int
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    total_tokens: int | None = None
+    cost_usd: float | None = None
+    user_id: str | None = None
+    user_ids: list[str] = []
+    service_names: list[str] = []
+    agent_names: list[str] = []
+    models: list[str] = []
+    input: str | None = None
+    output: str | None = None
+
+
+class SessionSummary(SessionTotals):
+    """One session in a list; `input` and `output` are cut to 500 characters."""
+
+    traces: int
+
+
+class SessionDetail(SessionTotals):
+    """One session with its traces in order of start; texts are cut to 4000 characters.
+
+    `truncated` says that it has more traces, earlier ones, than are shown.
+    """
+
+    trace_count: int
+    traces: list[TraceSummary]
+    truncated: bool = False
+    other_projects: list[str] = []
 
 
 class Result(Document):

@@ -20,7 +20,7 @@ from tests.helpers.docs import DOCS
 from tests.helpers.otlp import make_span, request_of, to_json
 from tracejury.cli import app
 
-COMMANDS = ["serve", "demo", "traces", "explain", "sql", "import", "doctor"]
+COMMANDS = ["serve", "demo", "traces", "sessions", "explain", "sql", "import", "doctor"]
 NOBODY = "http://127.0.0.1:9"
 TRACE = f"{1:032x}"
 
@@ -51,6 +51,8 @@ def test_traces_are_listed_in_80_columns(finished: Api, url: str) -> None:
 def test_json_is_one_document_on_stdout_and_nothing_else(finished: Api, url: str) -> None:
     for command in (
         ["traces"],
+        ["sessions"],
+        ["sessions", "session-1"],
         ["explain", TRACE],
         ["sql", "SELECT trace_id FROM traces"],
         ["doctor"],
@@ -64,6 +66,28 @@ def test_the_cursor_of_one_page_gives_the_next(finished: Api, url: str) -> None:
     cursor = first["next_cursor"]
     second = json.loads(run("traces", "--cursor", cursor, "--json", "--url", url).stdout)
     assert [item["trace_id"] for item in second["items"]] == [TRACE]
+
+
+def test_sessions_are_listed_in_80_columns(finished: Api, url: str) -> None:
+    result = run("sessions", "--url", url)
+    assert result.exit_code == 0, result.output
+    heading, session = result.stdout.splitlines()
+    assert heading.split() == ["session", "age", "runs", "tools", "tokens", "cost", "state"]
+    assert session.startswith("session-1 ")
+    assert "no sessions" in run("sessions", "--service", "nobody", "--url", url).stdout
+
+
+def test_a_session_is_shown_with_its_totals_and_traces(finished: Api, url: str) -> None:
+    finished.store(*agent_run(3))
+    finished.finish()
+    result = run("sessions", "session-1", "--limit", "1", "--url", url)
+    assert result.exit_code == 0, result.output
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert ["runs", "2"] in lines
+    assert ["calls", "0", "of", "models,", "2", "of", "tools"] in lines
+    assert "1 earlier not shown" in result.stdout
+    assert f"{3:032x}" in result.stdout
+    assert TRACE not in result.stdout
 
 
 def test_explain_prints_the_story(finished: Api, url: str) -> None:
@@ -102,13 +126,17 @@ def test_hostile_names_cannot_steer_the_terminal(api: Api, url: str) -> None:
     hostile = "\\u001b[2J\\u001b]0;x\\u0007\\u202e"
     root, _ = agent_run(1)
     root["attributes"] = (
-        f'{{"gen_ai.operation.name":"invoke_agent","gen_ai.agent.name":"{hostile}"}}'
+        f'{{"gen_ai.operation.name":"invoke_agent","gen_ai.agent.name":"{hostile}",'
+        f'"session.id":"{hostile}"}}'
     )
     api.store(root)
     api.finish()
     outputs = [
         run("traces", "--url", url),
         run("traces", "--json", "--url", url),
+        run("sessions", "--url", url),
+        run("sessions", "\x1b[2J\x1b]0;x\x07\u202e", "--url", url),
+        run("sessions", "--json", "--url", url),
         run("sql", "SELECT agent_name FROM traces", "--url", url),
         run("sql", "SELECT agent_name FROM traces", "--json", "--url", url),
     ]
@@ -120,7 +148,14 @@ def test_hostile_names_cannot_steer_the_terminal(api: Api, url: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [["traces"], ["explain", TRACE], ["sql", "SELECT 1"], ["import", __file__]],
+    [
+        ["traces"],
+        ["sessions"],
+        ["sessions", "x"],
+        ["explain", TRACE],
+        ["sql", "SELECT 1"],
+        ["import", __file__],
+    ],
 )
 def test_a_service_that_cannot_be_reached_is_3_and_one_line_with_the_remedy(
     command: list[str],
@@ -137,6 +172,9 @@ def test_a_service_that_cannot_be_reached_is_3_and_one_line_with_the_remedy(
     ("command", "said"),
     [
         (["explain", "f" * 32], "no trace has the id"),
+        (["sessions", "no/such"], "no finished trace is of the session"),
+        (["sessions", "x", "--since", "1h"], "--since chooses among sessions"),
+        (["sessions", "--where", "trace_id = 'x'"], "trace_id"),
         (["sql", "DROP TABLE spans"], "only SELECT is allowed"),
         (["traces", "--where", "no_such_column"], "no_such_column"),
         (["traces", "--since", "yesterday"], "since"),

@@ -47,7 +47,7 @@ def list_traces(context: Context, query: Annotated[TraceQuery, Query()]) -> Page
     """List traces, newest first: current revisions, and traces that are still open."""
     rows = reads.list_traces(context.db, _filter(query, time.time_ns()), query.where)
     more = len(rows) > query.limit
-    items = [_summary(row) for row in rows[: query.limit]]
+    items = [trace_summary(row) for row in rows[: query.limit]]
     cursor = encode_cursor(rows[query.limit - 1]["first_seq"]) if more else None
     return Page(items=items, next_cursor=cursor)
 
@@ -64,7 +64,8 @@ def _filter(query: TraceQuery, now_ns: int) -> reads.TraceFilter:
     )
 
 
-def _summary(row: dict[str, Any]) -> TraceSummary:
+def trace_summary(row: dict[str, Any]) -> TraceSummary:
+    """Return a row of `show_traces` as an item of a list."""
     shown = {key: value for key, value in row.items() if key not in ("start_time_ns", "first_seq")}
     return TraceSummary(**shown, start_time=rfc3339(row["start_time_ns"] or 0))
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import duckdb
+import orjson
 
 from tracejury_collector.errors import SqlRefused
 from tracejury_collector.store.database import Database
@@ -17,6 +19,8 @@ from tracejury_collector.store.statements import statement
 Row = dict[str, Any]
 RESULTS_OF_TRACE = 10_000
 WHERE_LIMIT_S = 10.0
+LIST_CHARACTERS = 500
+"""Characters of an input or output that a list shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,25 +75,55 @@ def list_traces(db: Database, wanted: TraceFilter, where: str | None = None) -> 
             chosen = cursor.execute(statement("page_traces"), asdict(wanted)).fetchall()
         else:
             chosen = _choose_where(cursor, wanted, where)
-        if not chosen:
-            return []
-        seqs = [first_seq for (first_seq,) in chosen]
-        bounds = {"low": seqs[-1], "high": seqs[0], "first_seqs": seqs}
-        return _fetch(cursor.execute(statement("show_traces"), bounds))
+        return show_traces(cursor, [first_seq for (first_seq,) in chosen])
+
+
+def show_traces(
+    cursor: duckdb.DuckDBPyConnection, first_seqs: Sequence[int], characters: int = LIST_CHARACTERS
+) -> list[Row]:
+    """Return the traces that begin at `first_seqs`, newest arrival first, their texts cut."""
+    if not first_seqs:
+        return []
+    bounds = {
+        "low": min(first_seqs),
+        "high": max(first_seqs),
+        # As JSON: DuckDB takes long over a parameter that is a long list.
+        "first_seqs": orjson.dumps(first_seqs).decode(),
+        "characters": characters,
+    }
+    return fetch_rows(cursor.execute(statement("show_traces"), bounds))
 
 
 def _choose_where(
     cursor: duckdb.DuckDBPyConnection, wanted: TraceFilter, where: str
 ) -> list[tuple[int]]:
     """Return where the traces of a page begin, chosen by the caller's condition as well."""
+    expression = checked_where(where, "traces")
+    sql = statement("page_traces_where").replace("(true)", f"({expression})")
+    return execute_where(cursor, sql, asdict(wanted))
+
+
+def checked_where(where: str, view: str) -> str:
+    """Return a caller's condition on the rows of `view`, fit to stand in parentheses.
+
+    Raises: SqlRefused saying that it is the parameter `where`.
+    """
     try:
-        expression = check_expression(where, "traces")
+        return check_expression(where, view)
     except SqlRefused as error:
         raise SqlRefused(f"where: {error}") from error
-    sql = statement("page_traces_where").replace("(true)", f"({expression})")
+
+
+def execute_where(
+    cursor: duckdb.DuckDBPyConnection, sql: str, params: Row
+) -> list[tuple[Any, ...]]:
+    """Return the rows of a statement that holds a caller's condition.
+
+    Raises: SqlRefused if the condition does not run, or runs too long.
+    """
     with interrupted_after(cursor, WHERE_LIMIT_S) as late:
         try:
-            return cursor.execute(sql, asdict(wanted)).fetchall()
+            return cursor.execute(sql, params).fetchall()
         except duckdb.Error as error:
             if isinstance(error, duckdb.FatalException):
                 raise
@@ -140,9 +174,10 @@ def count_open_traces(db: Database) -> int:
 
 def _rows(db: Database, sql: str, params: Row) -> list[Row]:
     with db.read() as cursor:
-        return _fetch(cursor.execute(sql, params))
+        return fetch_rows(cursor.execute(sql, params))
 
 
-def _fetch(cursor: duckdb.DuckDBPyConnection) -> list[Row]:
+def fetch_rows(cursor: duckdb.DuckDBPyConnection) -> list[Row]:
+    """Return what the cursor has left, as dicts."""
     names = [str(column[0]) for column in cursor.description or ()]
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

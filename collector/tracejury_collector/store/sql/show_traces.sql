@@ -1,16 +1,16 @@
--- The traces that a page holds, by where they begin; newest arrival first.
+-- Traces by where they begin (a JSON array of numbers), newest arrival first.
 SELECT
     t.trace_id, t.revision, t.status, t.completed_by, t.name, t.kind, t.project, t.service_name,
     t.agent_name, t.session_id, t.user_id, t.first_seq,
     epoch_ns(coalesce(t.start_time, o.first_seen)) AS start_time_ns, t.latency_ms,
     t.span_count, t.llm_calls, t.tool_calls, t.error_count, t.has_error, t.models,
-    t.input_tokens, t.output_tokens, t.total_tokens, t.cost_usd, left(t.input, 500) AS input,
-    left(t.output, 500) AS output
+    t.input_tokens, t.output_tokens, t.total_tokens, t.cost_usd, left(t.input, $characters) AS input,
+    left(t.output, $characters) AS output
 FROM (
     FROM main.traces
     WHERE
         first_seq BETWEEN $low AND $high
-        AND first_seq IN (SELECT unnest($first_seqs::BIGINT[]))
+        AND first_seq IN (SELECT value::BIGINT FROM json_each($first_seqs))
 ) AS t
 LEFT JOIN base.open_traces AS o ON o.trace_id = t.trace_id
 ORDER BY t.first_seq DESC

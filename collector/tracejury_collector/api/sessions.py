@@ -1,0 +1,132 @@
+"""Sessions: the list, and one with its traces."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from tracejury.rest import Page, SessionDetail, SessionSummary
+from tracejury.view import rfc3339
+from tracejury_collector.api.cursors import decode_cursor, encode_cursor
+from tracejury_collector.api.dependencies import MAX_PAGE, Context, ListQuery, problems
+from tracejury_collector.api.times import parse_time
+from tracejury_collector.api.traces import trace_summary
+from tracejury_collector.errors import NotFound
+from tracejury_collector.store import sessions
+
+router = APIRouter(tags=["sessions"])
+
+SessionId = Annotated[
+    str, Path(description="session or conversation id, percent-encoded", examples=["chat-17"])
+]
+
+
+class SessionQuery(ListQuery):
+    """Which sessions to list."""
+
+    where: str | None = Field(
+        default=None,
+        max_length=10_000,
+        description="a condition over the columns of the view `sessions`",
+        examples=["traces_with_error > 0 AND cost_usd > 0.1"],
+    )
+    project: str | None = Field(default=None, description="sessions of this project")
+    service: str | None = Field(default=None, description="with a trace of this service.name")
+    user_id: str | None = Field(default=None, description="with a trace of this user")
+    since: str | None = Field(
+        default=None,
+        description="with a trace started then or later: RFC 3339, or 90m, 6h, 2d ago",
+    )
+    until: str | None = Field(
+        default=None, description="with a trace started before: RFC 3339, or 90m ago"
+    )
+
+
+class OneSessionQuery(BaseModel):
+    """Which session of an id, and how much of it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    project: str | None = Field(
+        default=None, description="its project; without it, the one that was active last"
+    )
+    limit: int = Field(default=200, ge=1, le=MAX_PAGE, description="most traces to show")
+
+
+@router.get("/api/sessions", responses=problems(400, 422))
+def list_sessions(
+    context: Context, query: Annotated[SessionQuery, Query()]
+) -> Page[SessionSummary]:
+    """List sessions, latest activity first, with their totals."""
+    found = sessions.list_sessions(context.db, _filter(query, time.time_ns()), query.where)
+    more = len(found) > query.limit
+    items = [SessionSummary(**_shown(row)) for _, row in found[: query.limit]]
+    if not more:
+        return Page(items=items)
+    place = found[query.limit - 1][0]
+    cursor = encode_cursor(place.ceiling_ns, place.active_ns, place.newest_seq)
+    return Page(items=items, next_cursor=cursor)
+
+
+# An id may hold anything, slashes too.
+@router.get("/api/sessions/{session_id:path}", responses=problems(404, 422))
+def get_session(
+    context: Context, session_id: SessionId, query: Annotated[OneSessionQuery, Query()]
+) -> SessionDetail:
+    """Return the totals of one session, and its traces in order of start."""
+    found = sessions.find_session(context.db, session_id)
+    rows = [row for row in found if query.project in (None, row["project"])]
+    if not rows:
+        raise _unknown(session_id, query.project, [row["project"] for row in found])
+    row = rows[0]
+    project = row["project"]
+    traces = sessions.traces_of_session(context.db, session_id, project, query.limit)
+    totals = _shown(row)
+    count = totals.pop("traces")
+    return SessionDetail(
+        **totals,
+        trace_count=count,
+        traces=[trace_summary(trace) for trace in traces],
+        truncated=count > len(traces),
+        other_projects=[other["project"] for other in found if other["project"] != project],
+    )
+
+
+def _filter(query: SessionQuery, now_ns: int) -> sessions.SessionFilter:
+    """Return the filter for one row more than the page holds."""
+    ceiling_ns, before_ns, before_seq = (
+        decode_cursor(query.cursor, (int, int, int)) if query.cursor else (None, None, None)
+    )
+    return sessions.SessionFilter(
+        project=query.project,
+        service=query.service,
+        user_id=query.user_id,
+        since_ns=parse_time(query.since, "since", now_ns) if query.since else None,
+        until_ns=parse_time(query.until, "until", now_ns) if query.until else None,
+        ceiling_ns=ceiling_ns,
+        before_ns=before_ns,
+        before_seq=before_seq,
+        limit=query.limit + 1,
+    )
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    made = dict(row)
+    for name in ("start_time", "end_time"):
+        made[name] = rfc3339(made.pop(f"{name}_ns") or 0)
+    return made
+
+
+def _unknown(session_id: str, project: str | None, projects: list[str]) -> NotFound:
+    if projects:
+        return NotFound(
+            f"the project {project!r} has no session {session_id[:100]!r}; "
+            f"it is in {', '.join(repr(name) for name in projects[:20])}"
+        )
+    return NotFound(
+        f"no finished trace is of the session {session_id[:100]!r}; check that the id is "
+        "percent-encoded, and whether its spans have been exported yet"
+    )
