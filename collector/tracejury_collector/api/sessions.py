@@ -12,6 +12,7 @@ from tracejury.rest import Page, SessionDetail, SessionSummary
 from tracejury.view import rfc3339
 from tracejury_collector.api.cursors import decode_cursor, encode_cursor
 from tracejury_collector.api.dependencies import MAX_PAGE, Context, ListQuery, problems
+from tracejury_collector.api.paths import anything
 from tracejury_collector.api.times import parse_time
 from tracejury_collector.api.traces import trace_summary
 from tracejury_collector.errors import NotFound
@@ -71,8 +72,7 @@ def list_sessions(
     return Page(items=items, next_cursor=cursor)
 
 
-# An id may hold anything, slashes too.
-@router.get("/api/sessions/{session_id:path}", responses=problems(404, 422))
+@router.get(f"/api/sessions/{anything('session_id')}", responses=problems(404, 422))
 def get_session(
     context: Context, session_id: SessionId, query: Annotated[OneSessionQuery, Query()]
 ) -> SessionDetail:

@@ -41,7 +41,7 @@ FROM (
             -- First where they lie, so that no other column is read of the traces in between.
             OR first_seq IN (
                 SELECT first_seq FROM base.traces
-                WHERE session_id IN (SELECT value ->> '$' FROM json_each(ids))
+                WHERE NOT superseded AND session_id IN (SELECT value ->> '$' FROM json_each(ids))
             )
         )
 )
