@@ -80,6 +80,7 @@ COLUMNS: dict[str, dict[str, pa.DataType]] = {
         "latency_ms": DOUBLE,
         "span_id": TEXT,
         "source": TEXT,
+        "attempt": INTEGER,
         "superseded": BOOLEAN,
     },
     "llm_calls": {
@@ -245,6 +246,7 @@ def _tool_call_row(call: ToolCall) -> Row:
         call.latency_ms,
         text_or_null(call.span_id),
         call.source,
+        call.attempt,
     )
 
 

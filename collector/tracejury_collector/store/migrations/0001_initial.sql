@@ -167,6 +167,7 @@ CREATE TABLE base.tool_calls (
     latency_ms DOUBLE,
     span_id VARCHAR,
     source VARCHAR NOT NULL,
+    attempt INTEGER NOT NULL,
     superseded BOOLEAN NOT NULL
 );
 
