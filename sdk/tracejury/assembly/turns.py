@@ -23,9 +23,20 @@ def find_turns(forest: Forest, calls: Sequence[Call]) -> tuple[Turn, ...]:
         return _merged(_all_turns(groups, calls))
     workflows = _outermost(forest, lambda n: n.kind == "workflow" and _speaks(n))
     if workflows:
-        return _merged(_all_turns([[node] for node in workflows], calls))
+        return _merged(_all_turns(_with_orphans(forest, workflows), calls))
     roots = [g for g in _root_groups(forest) if any(_is_run(node) for node in _below(g))]
     return _merged(_all_turns(roots, calls))
+
+
+def _with_orphans(forest: Forest, workflows: list[Node]) -> list[list[Node]]:
+    """The workflows one by one; where no root arrived, all that is left of the run together."""
+    if len(forest.roots) > 1 and all(map(_is_orphan, forest.roots)):
+        return [forest.roots]
+    return [[node] for node in workflows]
+
+
+def _is_orphan(node: Node) -> bool:
+    return node.parent is None and bool(node.record.parent_span_id)
 
 
 def _all_turns(groups: list[list[Node]], calls: Sequence[Call]) -> list[Turn]:
@@ -34,12 +45,16 @@ def _all_turns(groups: list[list[Node]], calls: Sequence[Call]) -> list[Turn]:
 
 
 def _turns_of(group: list[Node], calls: Sequence[Call], sole: bool) -> list[Turn]:
-    """The turn of a run; several where it records none itself and its prompts show them."""
+    """The turn of a run; several where it records none itself and its prompts show them.
+
+    Of a run whose own span is missing only the prompts tell what was asked.
+    """
     inside = {id(node) for node in _below(group)}
     own = [call for call in calls if id(call.main) in inside]
-    if not any(node.question for node in group):
+    lost = len(group) > 1 and _is_orphan(group[0])
+    if lost or not any(node.question for node in group):
         spoken = _conversation(group, own)
-        if len(spoken) > 1:
+        if len(spoken) > 1 or (lost and spoken):
             return [_turn_of_calls(part) for part in spoken]
     return [_turn(group, own, _above(group[0]) if sole else [])]
 
@@ -51,10 +66,12 @@ def _conversation(group: list[Node], own: Sequence[Call]) -> list[list[Call]]:
     asked: list[str] = []
     for call in own:
         question = last_text(call.input, "user")
-        if not question or _is_in_tool(call.main, top):
+        if _is_in_tool(call.main, top) or not (question or call.output):
             continue
-        if asked and question == asked[-1]:
+        if asked and (not question or question == asked[-1]):
             parts[-1].append(call)
+            continue
+        if not question:
             continue
         said = {message.text.strip() for message in call.input if message.role == "user"}
         if not said.issuperset(asked):
