@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from tracejury.trace import TraceKind
 from tracejury_collector.errors import ConfigError
 
 _UNITS_S = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -151,6 +152,11 @@ class RuleSpec(_Section):
     where: str = Field(
         default="true", description="a DuckDB expression over the columns of `traces`"
     )
+    kinds: list[TraceKind] | None = Field(
+        default=None,
+        min_length=1,
+        description="kinds of traces that are judged; left out, every kind",
+    )
     sample: SampleSpec = SampleSpec()
     evaluators: list[str] = Field(
         min_length=1, description="names of the evaluators that judge what is selected"
@@ -164,7 +170,9 @@ DEFAULT_EVALUATORS = {
     "no-loops": EvaluatorSpec(type="no-loops"),
     "defined-tools": EvaluatorSpec(type="defined-tools"),
 }
-DEFAULT_RULES = {"default": RuleSpec(evaluators=list(DEFAULT_EVALUATORS))}
+RUNS: tuple[TraceKind, ...] = ("agent", "llm", "tool")
+"""Kinds of traces in which an agent, a model or a tool did its work."""
+DEFAULT_RULES = {"default": RuleSpec(kinds=list(RUNS), evaluators=list(DEFAULT_EVALUATORS))}
 
 
 class Config(_Section):
@@ -182,7 +190,7 @@ class Config(_Section):
     )
     rules: dict[str, RuleSpec] | None = Field(
         default=None,
-        description="named rules; left out, a small free jury judges every trace; {} means no jury",
+        description="named rules; left out, a small free jury judges every run; {} means no jury",
     )
 
     def effective_rules(self) -> dict[str, RuleSpec]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal
 
 import orjson
 
-from tracejury_collector.config import Config
+from tracejury_collector.config import RUNS, Config
 from tracejury_collector.errors import ConfigError
 from tracejury_collector.sampling import is_sampled
 
@@ -28,12 +28,13 @@ class RuleEvaluator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A rule in force."""
+    """A rule in force; `kinds` None judges every kind of trace."""
 
     name: str
     where: str
     rate: float
     evaluators: tuple[RuleEvaluator, ...]
+    kinds: tuple[str, ...] | None = None
     target: TargetKind = "trace"
     fingerprint: str
 
@@ -74,13 +75,16 @@ def compile_rules(config: Config, fingerprints: Mapping[str, str]) -> tuple[Rule
             for e in dict.fromkeys(spec.evaluators)
         )
         _refuse_twins(name, evaluators)
-        identity = [name, spec.target, spec.where, spec.sample.model_dump()]
+        identity: list[object] = [name, spec.target, spec.where, spec.sample.model_dump()]
+        if spec.kinds is not None:
+            identity.append(sorted(set(spec.kinds)))
         rules.append(
             Rule(
                 name=name,
                 where=spec.where,
                 rate=spec.sample.rate,
                 evaluators=evaluators,
+                kinds=None if spec.kinds is None else tuple(dict.fromkeys(spec.kinds)),
                 target=spec.target,
                 fingerprint=_hash([*identity, [[e.name, e.fingerprint] for e in evaluators]], 8),
             )
@@ -106,9 +110,11 @@ def decision_id(
     return _hash([rule_fingerprint, run_id, target_kind, target_id, revision], 16)
 
 
-def choose(rule: Rule, condition: ConditionResult, trace_id: str, revision: int) -> Decision:
-    """Return what `rule` decides on a finished revision, live."""
-    outcome, reason, probability = _outcome(rule, condition, trace_id)
+def choose(
+    rule: Rule, condition: ConditionResult, trace_id: str, revision: int, kind: str
+) -> Decision:
+    """Return what `rule` decides on a finished revision of a trace of that kind, live."""
+    outcome, reason, probability = _outcome(rule, condition, trace_id, kind)
     return Decision(
         decision_id=decision_id(rule.fingerprint, "", rule.target, trace_id, revision),
         rule=rule,
@@ -121,8 +127,10 @@ def choose(rule: Rule, condition: ConditionResult, trace_id: str, revision: int)
 
 
 def _outcome(
-    rule: Rule, condition: ConditionResult, trace_id: str
+    rule: Rule, condition: ConditionResult, trace_id: str, kind: str
 ) -> tuple[DecisionOutcome, str, float | None]:
+    if rule.kinds is not None and kind not in rule.kinds:
+        return "filtered", _other_kind(kind, rule.kinds), None
     if condition.error:
         return "condition_failed", f"the condition {rule.where!r} failed: {condition.error}", None
     if not condition.holds:
@@ -133,6 +141,12 @@ def _outcome(
     if is_sampled(trace_id, rule.name, rule.rate):
         return "selected", f"in {share}", rule.rate
     return "sampled_out", f"not in {share}", rule.rate
+
+
+def _other_kind(kind: str, kinds: Sequence[str]) -> str:
+    if kind not in RUNS:
+        return f"this trace is no run: kind {kind}"
+    return f"this trace is of kind {kind}, not of {' or '.join(kinds)}"
 
 
 def _hash(value: object, size_bytes: int) -> str:

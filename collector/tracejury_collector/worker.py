@@ -229,10 +229,14 @@ class Worker:
         if not draft.revisions or not self.rules:
             return ledger
         conditions = self._conditions.evaluate(traces)
+        columns = (traces.column(name).to_pylist() for name in ("trace_id", "kind"))
+        kinds = dict(zip(*columns, strict=True))
         for revision in draft.revisions:
             for rule in self.rules:
                 condition = conditions[rule.name][revision.trace_id]
-                decision = choose(rule, condition, revision.trace_id, revision.revision)
+                decision = choose(
+                    rule, condition, revision.trace_id, revision.revision, kinds[revision.trace_id]
+                )
                 ledger.add(decision, revision.first_seq, revision.last_seq, self._decided_ns)
         return ledger
 

@@ -48,6 +48,13 @@ def test_traces_are_listed_in_80_columns(finished: Api, url: str) -> None:
     assert "open" in lines[1]
 
 
+def test_a_wide_list_tells_the_kind_of_each_trace(finished: Api, url: str) -> None:
+    wide = CliRunner(env={"COLUMNS": "120", "TRACEJURY_URL": ""})
+    heading, _, done = wide.invoke(app, ["traces", "--url", url]).stdout.splitlines()
+    assert heading.split()[3] == "kind"
+    assert "agent" in done.split()
+
+
 def test_json_is_one_document_on_stdout_and_nothing_else(finished: Api, url: str) -> None:
     for command in (
         ["traces"],

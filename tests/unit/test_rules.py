@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from tracejury.trace import TraceKind
 from tracejury_collector.config import Config, parse_config
 from tracejury_collector.errors import ConfigError
 from tracejury_collector.rules import ConditionResult, Rule, choose, compile_rules, decision_id
@@ -47,19 +48,49 @@ def test_a_decision_has_an_outcome_a_probability_and_a_reason(
     probability: float | None,
     words: str,
 ) -> None:
-    decision = choose(rule(**spec), condition, TRACE, 1)
+    decision = choose(rule(**spec), condition, TRACE, 1, "agent")
     assert (decision.outcome, decision.probability) == (outcome, probability)
     assert words in decision.reason
 
 
+@pytest.mark.parametrize(
+    ("kinds", "kind", "outcome", "reason"),
+    [
+        (None, "setup", "selected", "every trace is judged"),
+        (["agent", "setup"], "setup", "selected", "every trace is judged"),
+        (["agent"], "setup", "filtered", "this trace is no run: kind setup"),
+        (["agent", "tool"], "llm", "filtered", "this trace is of kind llm, not of agent or tool"),
+    ],
+)
+def test_a_rule_judges_traces_of_its_kinds(
+    kinds: list[str] | None, kind: str, outcome: str, reason: str
+) -> None:
+    decision = choose(rule(kinds=kinds), HOLDS, TRACE, 1, kind)
+    assert (decision.outcome, decision.reason) == (outcome, reason)
+
+
+def test_the_default_jury_judges_runs() -> None:
+    prints = dict.fromkeys(Config().effective_evaluators(), "f")
+    prints = {name: f"f-{name}" for name in prints}
+    (default,) = compile_rules(Config(), prints)
+    chosen = {
+        kind
+        for kind in get_args(TraceKind)
+        if choose(default, HOLDS, TRACE, 1, kind).outcome == "selected"
+    }
+    assert chosen == {"agent", "llm", "tool"}
+
+
 def test_a_retry_makes_the_same_decision() -> None:
-    assert choose(rule(), HOLDS, TRACE, 2) == choose(rule(), HOLDS, TRACE, 2)
+    assert choose(rule(), HOLDS, TRACE, 2, "agent") == choose(rule(), HOLDS, TRACE, 2, "agent")
 
 
 def test_the_next_revision_is_sampled_like_the_one_before() -> None:
     half = rule(sample={"rate": 0.5})
     for n in range(50):
-        outcomes = {choose(half, HOLDS, f"{n:032x}", revision).outcome for revision in (1, 2, 3)}
+        outcomes = {
+            choose(half, HOLDS, f"{n:032x}", revision, "llm").outcome for revision in (1, 2, 3)
+        }
         assert len(outcomes) == 1
 
 
@@ -79,6 +110,7 @@ def test_decisions_have_one_id_per_key() -> None:
     "other",
     [
         rule(where="has_error"),
+        rule(kinds=["agent"]),
         rule(sample={"rate": 0.5}),
         rule(evaluators=["fast"]),
         rule({"fast": "f2", "quiet": "q1"}),
