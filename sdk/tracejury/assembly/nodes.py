@@ -77,6 +77,13 @@ class Node:
         """Whether the span only configures something: no run."""
         return self.fields.operation == "create_agent"
 
+    def is_above(self, other: Node) -> bool:
+        """Whether the other span lies inside this one."""
+        current = other.parent
+        while current is not None and current is not self:
+            current = current.parent
+        return current is self
+
     @property
     def latency_ms(self) -> float | None:
         """How long the span took, None while it has not ended; a person's waits do not count."""

@@ -10,11 +10,14 @@ from typing import Any
 from tracejury.assembly import unwrap
 from tracejury.assembly.forest import Forest
 from tracejury.assembly.nodes import Node
-from tracejury.dialects.decode import decode, is_blank
+from tracejury.dialects.decode import decode, is_blank, to_text
 from tracejury.trace import SpanError
 
 _NOT_IDS = frozenset({"unknown", "none", "null", "<not specified>"})
 _MCP = re.compile(r"^mcp__[^_].*?__(.+)$")
+_UNEXPLAINED = SpanError()
+# Twins start at nearly the same time: so many calls before one are looked at.
+_RECENT = 32
 _SEPARATED = re.compile(r"[./:]")
 
 
@@ -56,7 +59,7 @@ class Ran:
         self.id = node.fields.tool_call_id or inner_id or found.id
         if self.id.lower() in _NOT_IDS:
             self.id = ""
-        if found.is_error and self.error is None:
+        if (found.is_error and self.error is None) or self.error == _UNEXPLAINED:
             self.error = SpanError(message=unwrap.output_text(found.value))
 
     def _arguments(self) -> tuple[Any, str]:
@@ -105,10 +108,41 @@ def tool_runs(forest: Forest) -> list[Ran]:
         else:
             runs.append(ran)
         outer[id(node)] = ran
-    return sorted(runs, key=lambda ran: ran.node.order)
+    return _without_twins(sorted(runs, key=lambda ran: ran.node.order))
 
 
 def _is_same(outer: Ran, inner: Ran) -> bool:
     if outer.id and outer.id == inner.id:
         return True
     return same_name(outer.name, inner.name)
+
+
+def _without_twins(runs: list[Ran]) -> list[Ran]:
+    """Without calls that another library recorded as well, outside the first one's span."""
+    if len({ran.node.record.scope_name for ran in runs}) < 2:
+        return runs
+    kept: list[Ran] = []
+    by_arguments: dict[str, list[Ran]] = {}
+    for ran in runs:
+        others = by_arguments.setdefault(to_text(ran.arguments), [])
+        twin = next((other for other in others[-_RECENT:] if _is_twin(other, ran)), None)
+        if twin is not None:
+            twin.fill(ran)
+            continue
+        others.append(ran)
+        kept.append(ran)
+    return kept
+
+
+def _is_twin(one: Ran, other: Ran) -> bool:
+    """Whether two libraries recorded one call: same name and arguments at the same time."""
+    a, b = one.node.record, other.node.record
+    return (
+        a.scope_name != b.scope_name
+        and a.end_ns > b.start_ns
+        and b.end_ns > a.start_ns
+        and same_name(one.name, other.name)
+        and (not one.id or not other.id or one.id == other.id)
+        and not one.node.is_above(other.node)
+        and not other.node.is_above(one.node)
+    )

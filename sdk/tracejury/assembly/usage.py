@@ -17,7 +17,11 @@ from tracejury.trace import Cost, Message, Usage
 
 COUNTABLE = frozenset({"llm", "embedding", "reranker"})
 _BARRIERS = frozenset({"tool", "agent"})
+# How far twins overlap: less suffices where both report the same tokens.
 _OVERLAP = 0.9
+_OVERLAP_OF_EQUALS = 0.5
+# Twins start at nearly the same time: so many calls before one are looked at.
+_RECENT = 32
 _MISMATCH = 0.05
 T = TypeVar("T")
 
@@ -184,27 +188,34 @@ def _gather(lists: list[list[Call]]) -> list[Call]:
 
 
 def _without_repeats(calls: list[Call]) -> list[Call]:
-    """Without calls that another span recorded as well: same response, or same place and time."""
+    """Without calls that another span recorded as well: same response, or a twin."""
     kept: list[Call] = []
     by_response: dict[str, Call] = {}
-    by_parent: dict[int, list[Call]] = {}
+    alike: dict[tuple[str, int | None, int], list[Call]] = {}
+    several = len({call.main.record.scope_name for call in calls}) > 1
     for call in calls:
         known = by_response.get(call.response_id) if call.response_id else None
         if known is not None and _is_same_response(known, call):
             known.nodes = sorted((*known.nodes, *call.nodes), key=_nearest_first)
             _forget(known)
             continue
-        siblings = by_parent.setdefault(id(call.nodes[-1].parent), [])
-        twin = next((other for other in siblings if _is_twin(other, call)), None)
+        others = alike.setdefault(_likeness(call), []) if several else []
+        twin = next((other for other in others[-_RECENT:] if _is_twin(other, call)), None)
         if twin is not None:
             twin.nodes.extend(call.nodes)
             _forget(twin)
             continue
-        siblings.append(call)
+        others.append(call)
         kept.append(call)
         if call.response_id:
             by_response[call.response_id] = call
     return kept
+
+
+def _likeness(call: Call) -> tuple[str, int | None, int]:
+    """What twins have in common: kind and tokens; where these are unknown, the same parent."""
+    total = call.usage.total_tokens
+    return (call.main.kind, total, 0 if total else id(call.nodes[-1].parent))
 
 
 _CACHED = (
@@ -234,16 +245,18 @@ def _nearest_first(node: Node) -> tuple[int, int]:
 
 
 def _is_twin(one: Call, other: Call) -> bool:
-    """Whether two siblings from different libraries recorded the same call."""
+    """Whether spans of different libraries, none inside the other, recorded the same call."""
     a, b = one.main.record, other.main.record
-    if one.main.kind != other.main.kind or a.scope_name == b.scope_name:
+    if a.scope_name == b.scope_name:
         return False
     overlap = min(a.end_ns, b.end_ns) - max(a.start_ns, b.start_ns)
     longest = max(a.end_ns - a.start_ns, b.end_ns - b.start_ns)
-    if longest <= 0 or overlap < _OVERLAP * longest:
+    least = _OVERLAP_OF_EQUALS if one.usage.total_tokens else _OVERLAP
+    if longest <= 0 or overlap < least * longest:
         return False
-    same_usage = one.usage.total_tokens == other.usage.total_tokens
-    return same_usage and [m.text for m in one.output] == [m.text for m in other.output]
+    if one.nodes[-1].is_above(other.main) or other.nodes[-1].is_above(one.main):
+        return False
+    return [m.text for m in one.output] == [m.text for m in other.output]
 
 
 class Totals:

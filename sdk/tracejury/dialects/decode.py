@@ -55,8 +55,21 @@ def _parse(text: str) -> Any:
     if isinstance(data, dict | list):
         return data
     if isinstance(data, str):
-        return data if data.lstrip()[:1] in ("{", "[") and _parse(data) is not None else None
+        return _quoted(data)
     return _parse_literal(text) if first != '"' else None
+
+
+def _quoted(text: str) -> str | None:
+    """The text of an object or array that was quoted several times, None if none is inside."""
+    for _ in range(MAX_LAYERS - 1):
+        first = text.lstrip()[:1]
+        if first in ("{", "["):
+            return text if _parse(text) is not None else None
+        data = _parse_json(text) if first == '"' else None
+        if not isinstance(data, str):
+            return None
+        text = data
+    return None
 
 
 def _parse_json(text: str) -> Any:
