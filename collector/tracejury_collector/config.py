@@ -12,6 +12,9 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from tracejury.dialects.custom import CustomDialect
+from tracejury.dialects.files import MAX_FILES, read_dialects
+from tracejury.errors import TracejuryError
 from tracejury.trace import TraceKind
 from tracejury_collector.errors import ConfigError
 
@@ -185,6 +188,11 @@ class Config(_Section):
     completion: CompletionSettings = CompletionSettings()
     database: StorageSettings = StorageSettings()
     jury: JurySettings = JurySettings()
+    dialects: list[Annotated[str, Field(min_length=1)]] = Field(
+        default=[],
+        max_length=MAX_FILES,
+        description="files of dialects of your own ([custom-dialects.md](custom-dialects.md))",
+    )
     evaluators: dict[str, EvaluatorSpec] = Field(
         default={}, description="named evaluators: type and config"
     )
@@ -222,6 +230,17 @@ def load_config(path: Path | None, environ: Mapping[str, str] | None = None) -> 
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: expected a mapping of settings, found {type(data).__name__}")
     return parse_config(_substitute(data, os.environ if environ is None else environ, str(path)))
+
+
+def load_dialects(config: Config) -> list[CustomDialect]:
+    """Return the dialects that the configuration's files bring.
+
+    Raises: ConfigError naming file, place and remedy.
+    """
+    try:
+        return read_dialects(config.dialects)
+    except TracejuryError as error:
+        raise ConfigError(f"dialects: {error}") from error
 
 
 def parse_config(data: Mapping[str, Any]) -> Config:

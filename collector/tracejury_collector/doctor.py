@@ -12,7 +12,7 @@ from pathlib import Path
 from tracejury.client import Client
 from tracejury.doctor import Check, State
 from tracejury.errors import TracejuryError
-from tracejury_collector.config import Config, load_config
+from tracejury_collector.config import Config, load_config, load_dialects
 from tracejury_collector.errors import ConfigError
 
 _DISK_NEEDED_BYTES = 500 << 20
@@ -24,6 +24,7 @@ def service_checks(config_path: Path | None) -> list[Check]:
     name = str(config_path) if config_path else "none given: the defaults"
     try:
         config = load_config(config_path)
+        load_dialects(config)
     except ConfigError as error:
         return [
             Check(

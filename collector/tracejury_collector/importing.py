@@ -6,21 +6,25 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Literal
 
+from tracejury.dialects import active
 from tracejury_collector.api.context import Encoding, Ingested, Signal
 from tracejury_collector.config import Limits
 from tracejury_collector.receive.otlp import Decoded, decode
 from tracejury_collector.store.append import Appended, Appender
+from tracejury_collector.store.unread import UnreadLog
 
 _STORED_AS: dict[Signal, Literal["spans", "logs"]] = {"traces": "spans", "logs": "logs"}
 
 
 def make_ingest(
-    appender: Appender, limits: Limits
+    appender: Appender, unread: UnreadLog, limits: Limits
 ) -> Callable[[Signal, Encoding, bytes], Future[Ingested]]:
     """Return the function that decodes one export request and stores it."""
 
     def ingest(signal: Signal, encoding: Encoding, body: bytes) -> Future[Ingested]:
         decoded = decode(signal, encoding, body, limits)
+        if counted := active().take_unread():
+            unread.add(counted)
         answer: Future[Ingested] = Future()
         if signal not in _STORED_AS:
             answer.set_result(_ingested(decoded, Appended(stored=0, duplicate=0)))

@@ -22,11 +22,14 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import orjson
 
+from tracejury.dialects import use_dialects
+from tracejury.dialects.custom import CustomDialect, parse_dialect
 from tracejury.errors import TracejuryError
-from tracejury_collector.config import Config, Listen, load_config
+from tracejury_collector.config import Config, Listen, load_config, load_dialects
 from tracejury_collector.errors import ConfigError
 from tracejury_collector.supervisor import (
     CANNOT_START,
@@ -50,9 +53,14 @@ PREDECESSOR_S = 5.0  # what a service that lost its supervisor needs to leave it
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildSettings:
-    """What every child is told."""
+    """What every child is told.
+
+    `dialects` are those that users bring: file and data. They are read once, so that a file that
+    changes meanwhile divides no children.
+    """
 
     config: str
+    dialects: list[tuple[str, Any]]
     store_socket: str
     grpc_address: str
     otlp_http_address: str
@@ -66,7 +74,7 @@ def serve(config_path: str | None) -> int:
     _log_to_stderr("supervisor")
     try:
         config = load_config(Path(config_path) if config_path else None)
-        with _runtime(config) as settings:
+        with _runtime(config, load_dialects(config)) as settings:
             return Supervisor(_children(config, settings), _announce(settings)).run()
     except ConfigError as error:
         print(f"tracejury: {error}", file=sys.stderr)  # noqa: T201
@@ -74,7 +82,7 @@ def serve(config_path: str | None) -> int:
 
 
 @contextlib.contextmanager
-def _runtime(config: Config) -> Iterator[ChildSettings]:
+def _runtime(config: Config, dialects: list[CustomDialect]) -> Iterator[ChildSettings]:
     """Hold the listening sockets and the directory of the store's socket."""
     _refuse_shared_ports(config.listen)
     deadline_s = time.monotonic() + PREDECESSOR_S
@@ -90,6 +98,7 @@ def _runtime(config: Config) -> Iterator[ChildSettings]:
         stack.callback(shutil.rmtree, directory, ignore_errors=True)
         yield ChildSettings(
             config=config.model_dump_json(),
+            dialects=[(custom.file, custom.data) for custom in dialects],
             store_socket=str(Path(directory) / "store.sock"),
             grpc_address=_address(grpc),
             otlp_http_address=_address(http),
@@ -197,6 +206,7 @@ def main(argv: list[str]) -> int:
     role, name = argv
     _log_to_stderr(name)
     settings = ChildSettings(**orjson.loads(sys.stdin.buffer.readline()))
+    _dialects_in_force(settings)
     run = {"store": _run_store, "receiver": _run_receiver, "jury": _run_jury}[role]
     try:
         orphaned = asyncio.run(_until_stopped(run, settings))
@@ -209,6 +219,11 @@ def main(argv: list[str]) -> int:
         log.critical("%s", error)
         return 1
     return 0
+
+
+def _dialects_in_force(settings: ChildSettings) -> None:
+    """Read spans by the dialects that users bring, too."""
+    use_dialects(parse_dialect(data, file).dialect for file, data in settings.dialects)
 
 
 async def _run_receiver(settings: ChildSettings, stop: asyncio.Event) -> None:
@@ -248,6 +263,7 @@ async def _run_store(settings: ChildSettings, stop: asyncio.Event) -> None:
                 "otlp_http": settings.otlp_http_address,
                 "api": settings.api_address,
             },
+            dialect_files={data["name"]: file for file, data in settings.dialects},
             ready=_ready,
         ),
         stop,

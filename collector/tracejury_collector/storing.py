@@ -13,6 +13,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 
+from tracejury.dialects import active
+from tracejury.dialects.unread import is_read_now
 from tracejury_collector.api.app import create_app
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.completion import Reception
@@ -25,6 +27,7 @@ from tracejury_collector.store.append import Appender
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.lag import Lag
 from tracejury_collector.store.server import Hello, ReceiverDesk, StoreServer
+from tracejury_collector.store.unread import UnreadLog
 from tracejury_collector.worker import Worker
 from tracejury_evaluators.registry import default_registry
 
@@ -47,6 +50,8 @@ class StoreSettings:
     api_fd: int
     listen: Mapping[str, str]
     ready: Callable[[], None]
+    dialect_files: Mapping[str, str]
+    """The dialects that users bring, by name: the files that they come from."""
 
 
 async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
@@ -61,7 +66,9 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
     try:
         appender = await asyncio.to_thread(Appender, db)
         jury = JuryPool(db, config, default_registry())
-        receivers = _Receivers(appender)
+        unread = UnreadLog(db)
+        await asyncio.to_thread(_forget_what_is_read, unread)
+        receivers = _Receivers(appender, unread)
         worker = Worker(
             db, config, jury, reception=receivers.reception, is_pressed=appender.is_pressed
         )
@@ -71,10 +78,11 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             config=config,
             worker=worker,
             jury=jury,
-            ingest=make_ingest(appender, config.limits),
+            ingest=make_ingest(appender, unread, config.limits),
             started_ns=time.time_ns(),
             version=version("tracejury"),
             listen=settings.listen,
+            dialect_files=settings.dialect_files,
             ready=lambda: receivers.count > 0,
         )
         async with (
@@ -101,14 +109,20 @@ async def _open(config: Config, stop: asyncio.Event) -> Database:
         await asyncio.sleep(_POLL_S)
 
 
+def _forget_what_is_read(unread: UnreadLog) -> None:
+    """Have what the dialects in force read by now taken out of the report."""
+    index = active().index
+    unread.forget(lambda key: is_read_now(index, key))
+
+
 class _Receivers:
     """The receivers that are connected, and what they could see of the traffic."""
 
-    def __init__(self, appender: Appender) -> None:
+    def __init__(self, appender: Appender, unread: UnreadLog) -> None:
         self.count = 0
         self._listening_since_ns = 0
         self._lag = Lag()
-        self._desk = ReceiverDesk(appender, self._lag)
+        self._desk = ReceiverDesk(appender, self._lag, unread)
 
     def reception(self) -> Reception:
         """Return since when someone listens, and how late it comes to be stored."""

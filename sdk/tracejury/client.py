@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from tracejury.errors import ApiError, UnreachableError
 from tracejury.otlp_files import read_requests
 from tracejury.rest import (
+    DialectReport,
     Explanation,
     Health,
     Imported,
@@ -204,6 +205,10 @@ class Client:
             if progress:
                 progress(len(body))
         return total
+
+    def dialects(self, *, unread: int = 100) -> DialectReport:
+        """Return the dialects, what was seen of each, and the `unread` most frequent unread."""
+        return self._get("/api/dialects", DialectReport, {"unread": unread})
 
     def health(self) -> Health:
         """Return the state of the service once it is ready to be used."""

@@ -15,6 +15,7 @@ from tracejury_collector.store.append import Appender
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.lag import Lag
 from tracejury_collector.store.server import ReceiverDesk, StoreServer
+from tracejury_collector.store.unread import UnreadLog
 
 
 async def send(ingest: Ingest, signal: Signal, body: bytes) -> bytes:
@@ -26,7 +27,7 @@ async def send(ingest: Ingest, signal: Signal, body: bytes) -> bytes:
 
 async def send_all(socket_path: str, database: Database) -> None:
     """Send the same traces and logs twice, one of the spans bad."""
-    server = StoreServer(socket_path, {"receiver": ReceiverDesk(Appender(database), Lag())})
+    server = StoreServer(socket_path, {"receiver": ReceiverDesk(Appender(database), Lag(), UnreadLog(database))})
     await server.start()
     store = StoreClient(socket_path, commit_s=20)
     await store.start()

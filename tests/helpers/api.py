@@ -21,6 +21,7 @@ from tracejury_collector.importing import make_ingest
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.store.append import Appender
 from tracejury_collector.store.database import Database
+from tracejury_collector.store.unread import UnreadLog
 from tracejury_collector.worker import Worker
 from tracejury_evaluators.registry import default_registry
 
@@ -90,7 +91,7 @@ def _context(
         config=config,
         worker=worker,
         jury=jury,
-        ingest=make_ingest(appender, config.limits),
+        ingest=make_ingest(appender, UnreadLog(db), config.limits),
         started_ns=START_NS,
         version="0.0.test",
         listen={"otlp_http": "127.0.0.1:4318"},

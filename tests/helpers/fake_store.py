@@ -19,6 +19,8 @@ Answer = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 def answer_appended(header: dict[str, Any]) -> dict[str, Any]:
     """Answer as if everything were new and committed."""
+    if header["op"] == "unread":
+        return {"op": "noted", "id": header["id"]}
     if header["op"] == "account":
         return {"op": "accounted", "id": header["id"]}
     return {"op": "appended", "id": header["id"], "stored": header["rows"], "duplicate": 0}
@@ -91,7 +93,7 @@ class FakeStore:
         self.requests.append(header)
         if header["op"] == "append":
             self.tables[header["signal"]].append(pa.ipc.open_stream(payload).read_all())
-        else:
+        elif header["op"] == "account":
             counter = self.accounts.setdefault(header["signal"], Counter())
             counter.update({k: header[k] for k in ("rejected", "shed", "shed_requests")})
 

@@ -19,6 +19,7 @@ from tracejury_collector.store.append import Appender
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.lag import Lag
 from tracejury_collector.store.server import Handler, ReceiverDesk, StoreServer
+from tracejury_collector.store.unread import UnreadLog
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -54,7 +55,7 @@ async def _served(tmp_path: Path) -> AsyncIterator[tuple[Database, StoreServer, 
         path = tmp_path / "s"
         path.write_text("left by a dead process")
         handlers: dict[str, Handler] = {
-            "receiver": ReceiverDesk(Appender(db), Lag()),
+            "receiver": ReceiverDesk(Appender(db), Lag(), UnreadLog(db)),
             "jury": _jury,
         }
         server = StoreServer(str(path), handlers)

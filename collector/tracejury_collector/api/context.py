@@ -34,6 +34,7 @@ class ApiContext:
     `ingest` takes the body of one OTLP export request through the decoder that the receiver
     uses and resolves once it is stored; it raises MalformedRequest for what cannot be parsed.
     `listen` says where the service really listens: grpc, otlp_http, api -> "host:port".
+    `dialect_files` names the file of each dialect that a user brings.
     `ready` says whether the service does its work yet.
     """
 
@@ -45,4 +46,5 @@ class ApiContext:
     started_ns: int
     version: str
     listen: Mapping[str, str] = field(default_factory=dict)
+    dialect_files: Mapping[str, str] = field(default_factory=dict)
     ready: Callable[[], bool] = lambda: True

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from typing import Final
 
 from prometheus_client.core import Metric
 
+from tracejury.dialects.unread import OTHER
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.metrics import counter, gauge
 from tracejury_collector.store.reads import count_open_traces
+from tracejury_collector.store.unread import Unread, list_unread
+
+UNREAD_SERIES: Final = 100
 
 
 def service_metrics(context: ApiContext) -> Iterator[Metric]:
@@ -31,7 +37,26 @@ def service_metrics(context: ApiContext) -> Iterator[Metric]:
     yield gauge(
         "tracejury_open_traces", "Traces that are not finished.", count_open_traces(context.db)
     )
+    yield counter(
+        "tracejury_unread_attributes",
+        "Spans with an attribute or event that looks like GenAI content and that no rule reads. "
+        "Outlives restarts.",
+        ["scope", "key"],
+        _unread(list_unread(context.db)),
+    )
     yield from _jury_metrics(context)
+
+
+def _unread(rows: list[Unread]) -> dict[tuple[str, ...], int]:
+    """Return spans by scope and key: of those seen first, the rest together.
+
+    Which ones are told must not change with their counts, or each scrape made new series.
+    """
+    rows = sorted(rows, key=lambda row: (row.first_seen_ns, row.scope, row.key))
+    found: Counter[tuple[str, ...]] = Counter()
+    for n, row in enumerate(rows):
+        found[(row.scope, row.key) if n < UNREAD_SERIES else (OTHER, OTHER)] += row.spans
+    return dict(found)
 
 
 def _jury_metrics(context: ApiContext) -> Iterator[Metric]:

@@ -182,13 +182,15 @@ class LogRows(Rows):
         resource = scope.resource
         attributes, body = orjson.dumps(log.attributes), orjson.dumps(log.body)
         high, low = _content_hash(scope, [*log[:7], *log[9:]], body + attributes)
+        event_name = log.event_name or text_or_empty(log.attributes.get("event.name"))
+        dialects.active().count_event(scope.name, event_name, log.body or log.attributes)
         self._rows.append(
             (
                 log.trace_id,
                 log.span_id,
                 resource.project,
                 resource.service_name,
-                log.event_name or text_or_empty(log.attributes.get("event.name")),
+                event_name,
                 _time(log.time_ns),
                 _time(log.observed_ns),
                 log.severity_number,

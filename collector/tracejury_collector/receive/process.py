@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tracejury_collector.config import Config
 from tracejury_collector.http_server import http_server as http_server_for
-from tracejury_collector.receive import grpc, http
+from tracejury_collector.receive import grpc, http, unread
 from tracejury_collector.receive.accounts import Accounts
 from tracejury_collector.receive.ingest import Ingest
 from tracejury_collector.receive.store_client import StoreClient
@@ -41,13 +41,17 @@ async def run(settings: ReceiverSettings, stop: asyncio.Event) -> None:
     ingest = Ingest(store, accounts, limits)
     await store.start()
     end = asyncio.Event()
-    reporting = asyncio.create_task(accounts.keep_reporting(end), name="accounts")
+    reporting = {
+        asyncio.create_task(accounts.keep_reporting(end), name="accounts"),
+        asyncio.create_task(unread.keep_reporting(store, end), name="unread"),
+    }
     try:
         await _serve(settings, ingest, store, stop)
         end.set()
-        await asyncio.wait({reporting}, timeout=_LAST_REPORT_S)
+        await asyncio.wait(reporting, timeout=_LAST_REPORT_S)
     finally:
-        reporting.cancel()
+        for task in reporting:
+            task.cancel()
         await store.close()
         ingest.close()
 

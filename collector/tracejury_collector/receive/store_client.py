@@ -109,6 +109,13 @@ class StoreClient:
         }
         await self._request(header, memoryview(b""), None)
 
+    async def note_unread(self, payload: bytes) -> None:
+        """Report what no dialect reads (JSON, see the store's end); returns once it is counted.
+
+        Raises: Unavailable when the client is closed, or the store cannot take it now.
+        """
+        await self._request({"op": "unread"}, memoryview(payload), None)
+
     async def _request(
         self, header: dict[str, Any], payload: memoryview, wait_s: float | None
     ) -> dict[str, Any]:

@@ -64,6 +64,20 @@ class Extent:
     last_seq: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DialectCount:
+    """How many spans follow a dialect ("": none known), and when the last of them came."""
+
+    dialect: str
+    spans: int
+    last_seen_ns: int
+
+
+def count_dialects(db: Database, records: int) -> list[DialectCount]:
+    """Return the dialects of the spans among the newest `records` spans and log records."""
+    return [DialectCount(**row) for row in db.rows("dialects_seen", {"records": records})]
+
+
 def list_traces(db: Database, wanted: TraceFilter, where: str | None = None) -> list[Row]:
     """Return traces, newest arrival first.
 

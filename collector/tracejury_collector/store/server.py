@@ -20,6 +20,7 @@ from tracejury_collector.errors import MalformedRequest, RequestError
 from tracejury_collector.ipc import read_frame, write_frame
 from tracejury_collector.store.append import Appender, Signal
 from tracejury_collector.store.lag import Lag
+from tracejury_collector.store.unread import Counted, UnreadLog
 
 Hello = Mapping[str, Any]
 Handler = Callable[[Hello, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -53,8 +54,18 @@ class _Account(BaseModel):
     shed_requests: int = Field(default=0, ge=0)
 
 
-_Request = Annotated[_Append | _Account, Field(discriminator="op")]
-_REQUEST: TypeAdapter[_Append | _Account] = TypeAdapter(_Request)
+class _Unread(BaseModel):
+    """What a receiver counted that no dialect reads; its payload is JSON, rows of `Counted`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    op: Literal["unread"]
+    id: int
+
+
+_Request = _Append | _Account | _Unread
+_REQUEST: TypeAdapter[_Request] = TypeAdapter(Annotated[_Request, Field(discriminator="op")])
+_COUNTED: TypeAdapter[list[Counted]] = TypeAdapter(list[Counted])
 
 
 class _Malformed(Exception):
@@ -119,9 +130,10 @@ class StoreServer:
 class ReceiverDesk:
     """Serves the connections of role `receiver`; replies come in the order of the commits."""
 
-    def __init__(self, appender: Appender, lag: Lag) -> None:
+    def __init__(self, appender: Appender, lag: Lag, unread: UnreadLog) -> None:
         self._appender = appender
         self._lag = lag
+        self._unread = unread
 
     async def __call__(
         self, _hello: Hello, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -143,19 +155,19 @@ class ReceiverDesk:
                 await asyncio.wait(replies)
 
     async def _answer(
-        self, request: _Append | _Account, payload: bytes, writer: asyncio.StreamWriter
+        self, request: _Request, payload: bytes, writer: asyncio.StreamWriter
     ) -> None:
         try:
             reply = await self._carry_out(request, payload)
         except (TracejuryError, pa.ArrowException, duckdb.Error, OSError) as error:
             retry = not isinstance(error, _FINAL)
             reply = {"op": "failed", "error": str(error), "retry": retry}
-            _log.warning("%s of %s failed: %s", request.op, request.signal, error)
+            _log.warning("%s failed: %s", request.op, error)
         with contextlib.suppress(OSError):
             write_frame(writer, {**reply, "id": request.id})
             await writer.drain()
 
-    async def _carry_out(self, request: _Append | _Account, payload: bytes) -> dict[str, Any]:
+    async def _carry_out(self, request: _Request, payload: bytes) -> dict[str, Any]:
         """Return the reply once what is asked for is on disk."""
         if isinstance(request, _Account):
             await asyncio.wrap_future(
@@ -167,12 +179,22 @@ class ReceiverDesk:
                 )
             )
             return {"op": "accounted"}
+        if isinstance(request, _Unread):
+            await asyncio.wrap_future(self._unread.add(_counted(payload)))
+            return {"op": "noted"}
         table = _decode(payload, request.rows)
         done = await asyncio.wrap_future(
             self._appender.append(request.signal, table, request.rejected)
         )
         self._lag.note(request.arrived_ns, time.time_ns())
         return {"op": "appended", "stored": done.stored, "duplicate": done.duplicate}
+
+
+def _counted(payload: bytes) -> list[Counted]:
+    try:
+        return _COUNTED.validate_json(payload)
+    except ValidationError as error:
+        raise MalformedRequest(f"not a report on what is unread: {error}") from error
 
 
 def _decode(payload: bytes, rows: int) -> pa.Table:

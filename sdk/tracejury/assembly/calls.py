@@ -66,11 +66,8 @@ def _numbered(calls: Iterable[ToolCall]) -> Iterable[ToolCall]:
 
 def _answer_tools(dialects: Iterable[str]) -> Any:
     """A test for names of tools by which an agent of these dialects gives its answer."""
-    present = set(dialects)
-    patterns = [p for d in active().dialects if d.name in present for p in d.answer_tools]
-    if not patterns:
-        return lambda _: False
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns)).fullmatch
+    patterns = active().answer_tools(dialects)
+    return lambda name: any(pattern.fullmatch(name) for pattern in patterns)
 
 
 def _asked(forest: Forest, calls: Sequence[Call]) -> list[Asked]:

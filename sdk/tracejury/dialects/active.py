@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
 from tracejury.dialects.index import Index
+from tracejury.dialects.patterns import Pattern, linear, trusted
 from tracejury.dialects.plan import Plan, compile_plan
 from tracejury.dialects.rules import Dialect
 from tracejury.dialects.tables import BUILT_IN
-from tracejury.dialects.unread import pattern_of
+from tracejury.dialects.unread import EVENT, OTHER, example, excerpt, is_unread_event, label
 from tracejury.trace import SpanKind
 
 MAX_PLANS = 2048
 MAX_CACHED_KEYS = 512
 MAX_NAME_CHARS = 512
 MAX_UNREAD = 1000
-MAX_EXAMPLE_CHARS = 200
 _API_SUFFIX = re.compile(r"\.(?:chat|responses|messages|completions?)$")
 
 
@@ -27,18 +28,20 @@ class Tables:
 
     def __init__(self, dialects: Iterable[Dialect]) -> None:
         self.index = Index(dialects)
-        self.unread: dict[tuple[str, str], Unread] = {}
+        self._unread: dict[tuple[str, str], Unread] = {}
+        self._counting = threading.Lock()
         self._plans: dict[tuple[str, str, tuple[str, ...], tuple[str, ...]], Plan] = {}
-        rules = [rule for dialect in self.dialects for rule in dialect.names]
-        self._names = tuple((re.compile(rule.pattern), rule) for rule in rules)
+        self._names = tuple((_compiled(d, r.pattern), r) for d in self.dialects for r in d.names)
         self._not_providers = frozenset(n for d in self.dialects for n in d.not_providers)
-        self._waits = tuple(re.compile(p) for d in self.dialects for p in d.waits)
+        self._waits = tuple(_compiled(d, p) for d in self.dialects for p in d.waits)
+        self._answers = {d.name: [_compiled(d, p) for p in d.answer_tools] for d in self.dialects}
         self.running_totals = frozenset(d.name for d in self.dialects if d.running_totals)
         self.name_kind = lru_cache(maxsize=4096)(self._name_kind)
         self.override = lru_cache(maxsize=4096)(self._override)
         self.name_part = lru_cache(maxsize=4096)(self._name_part)
         self.is_wait = lru_cache(maxsize=4096)(self._is_wait)
         self.provider_name = lru_cache(maxsize=1024)(self._provider_name)
+        self._is_unread_event = lru_cache(maxsize=1024)(partial(is_unread_event, self.index))
         self._mark = lru_cache(maxsize=1024)(self._find_mark)
 
     @property
@@ -65,6 +68,11 @@ class Tables:
                 self._plans[key] = plan
         return plan
 
+    def answer_tools(self, dialects: Iterable[str]) -> list[Pattern]:
+        """Patterns of tool names by which agents of these dialects give their answer."""
+        present = set(dialects)
+        return [p for name, found in self._answers.items() if name in present for p in found]
+
     def mark(self, resource: Mapping[str, Any]) -> str:
         """The dialect that the resource names; "" if it names none."""
         service, sdk = resource.get("service.name"), resource.get("telemetry.sdk.name")
@@ -72,20 +80,36 @@ class Tables:
             service if isinstance(service, str) else "", sdk if isinstance(sdk, str) else ""
         )
 
-    def count_unread(self, plan: Plan, scope: str, attributes: Mapping[str, Any]) -> None:
+    def count_unread(self, plan: Plan, attributes: Mapping[str, Any]) -> None:
         """Count a span's attributes that look like GenAI content and that no rule reads."""
-        for key in plan.unread:
-            known = self.unread.get((scope, key))
-            if known is None:
-                if len(self.unread) >= MAX_UNREAD:
-                    continue
-                known = self.unread[scope, key] = Unread(_example(key, attributes))
-            known.count += 1
+        with self._counting:
+            for place in plan.unread_places:
+                known = self._unread.get(place)
+                if known is None:
+                    known = self._first_unread(place, example(place[1], attributes))
+                known.count += 1
+
+    def count_event(self, scope: str, name: str, content: Any) -> None:
+        """Count a log record whose event looks like GenAI content, if no rule reads such events."""
+        if name and self._is_unread_event(name):
+            place = (label(scope), label(EVENT + name))
+            with self._counting:
+                known = self._unread.get(place) or self._first_unread(place, excerpt(content))
+                known.count += 1
 
     def take_unread(self) -> list[tuple[str, str, int, str]]:
-        """Scope, key, number of spans and an example of each since the last call."""
-        taken, self.unread = self.unread, {}
+        """Scope, key, number of spans and an example of each since the last call.
+
+        What came after `MAX_UNREAD` others stands together under the scope and key `OTHER`.
+        """
+        with self._counting:
+            taken, self._unread = self._unread, {}
         return [(scope, key, u.count, u.example) for (scope, key), u in taken.items()]
+
+    def _first_unread(self, place: tuple[str, str], shown: str) -> Unread:
+        if len(self._unread) >= MAX_UNREAD:
+            place, shown = (OTHER, OTHER), ""
+        return self._unread.setdefault(place, Unread(shown))
 
     def _find_mark(self, service: str, sdk: str) -> str:
         for dialect in self.dialects:
@@ -132,12 +156,9 @@ class Unread:
         self.example = example
 
 
-def _example(pattern: str, attributes: Mapping[str, Any]) -> str:
-    """The start of the first value behind the pattern of a key."""
-    for key, value in attributes.items():
-        if key == pattern or ("N" in pattern and pattern_of(key) == pattern):
-            return (value if isinstance(value, str) else repr(value))[:MAX_EXAMPLE_CHARS]
-    return ""
+def _compiled(dialect: Dialect, pattern: str) -> Pattern:
+    built_in = any(dialect is known for known in BUILT_IN)
+    return trusted(pattern) if built_in else linear(pattern)
 
 
 _IN_FORCE: Final = [Tables(BUILT_IN)]
@@ -151,7 +172,10 @@ def active() -> Tables:
 def use_dialects(added: Iterable[Dialect] = ()) -> Tables:
     """Put dialects in force before the built-in ones; without any, only those.
 
-    Holds for the process. A name that a built-in table has replaces that table.
+    Holds for the process. A name that a built-in table has replaces that table. Patterns of what
+    is added are matched by RE2.
+
+    Raises: ValueError for a pattern that RE2 does not take.
     """
     own = tuple(added)
     names = {dialect.name for dialect in own}

@@ -28,7 +28,7 @@ from tracejury.dialects.sources import (
     prefixed_reader,
     together_reader,
 )
-from tracejury.dialects.unread import unread_attributes
+from tracejury.dialects.unread import label, unread_attributes
 from tracejury.trace import SpanKind
 
 _MODEL: Final = frozenset({"model", "request_model"})
@@ -85,6 +85,7 @@ class Plan:
         "marked",
         "shape",
         "unread",
+        "unread_places",
     )
 
     def __init__(
@@ -95,12 +96,14 @@ class Plan:
         entries: dict[Field, list[Entry]],
         cache: CacheRule | None,
         unread: tuple[str, ...],
+        scope: str,
     ) -> None:
         self.dialect = dialect
         self.kinds = kinds
         self.shape: SpanKind = shape
         self.cache = cache
         self.unread = unread
+        self.unread_places = tuple((scope, key) for key in unread)
         self.marked = "truncated" in entries or "redacted" in entries
         self._entries = entries
         self._by_kind: dict[str, Places] = {}
@@ -156,6 +159,7 @@ def compile_plan(
         dict(entries),
         _cache_rule(index, scope, keys),
         unread_attributes(index, attributes, events),
+        label(scope),
     )
 
 

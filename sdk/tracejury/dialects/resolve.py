@@ -209,7 +209,7 @@ def resolve(
         scope_name=scope_name, name=name, attributes=attributes, events=events, resource=resource
     )
     if reading.plan.unread:
-        reading.tables.count_unread(reading.plan, scope_name, attributes)
+        reading.tables.count_unread(reading.plan, attributes)
     return reading.fields()
 
 

@@ -6,10 +6,15 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tracejury.dialects.decode import decode
+from tracejury.dialects.decode import decode, to_text
 from tracejury.dialects.index import INDEXED, Index
 
 MAX_KEYS = 100
+MAX_LABEL_CHARS = 200
+MAX_EXAMPLE_CHARS = 200
+# Where what is over the limits is counted, as scope and as key.
+OTHER: Final = "other"
+EVENT: Final = "event "
 # Attributes of infrastructure, whatever words stand in them.
 _INFRASTRUCTURE: Final = (
     *("http.", "url.", "net.", "network.", "server.", "client.", "db.", "rpc.", "messaging."),
@@ -36,24 +41,66 @@ def unread_attributes(
     Flattened lists are named once, with `N` for their indices.
     """
     found = dict.fromkeys(
-        pattern_of(key)
+        label(pattern_of(key))
         for key, value in attributes.items()
         if not index.is_read(key)
         and not is_known(index, key)
         and (looks_like_genai(key) or _holds_messages(value))
     )
-    found.update(
-        dict.fromkeys(
-            f"event {name}"
-            for name in events
-            if looks_like_genai(name)
-            and name not in index.events
-            and name not in index.event_kinds
-            and name not in index.records
-            and not is_known(index, name)
-        )
-    )
+    found.update(dict.fromkeys(label(EVENT + e) for e in events if is_unread_event(index, e)))
     return tuple(found)[:MAX_KEYS]
+
+
+def is_unread_event(index: Index, name: str) -> bool:
+    """Whether an event of this name looks like GenAI content, and no rule looks at it."""
+    return (
+        looks_like_genai(name)
+        and name not in index.events
+        and name not in index.event_kinds
+        and name not in index.records
+        and not is_known(index, name)
+    )
+
+
+def is_read_now(index: Index, reported: str) -> bool:
+    """Whether some rule reads, or knows, what was reported under this label as unread."""
+    if reported.startswith(EVENT):
+        return not is_unread_event(index, reported.removeprefix(EVENT))
+    key = re.sub(r"(?<=\.)N(?=\.|$)", "0", reported)
+    return index.is_read(key) or is_known(index, key)
+
+
+def label(text: str) -> str:
+    """The start of a name that anybody may have sent, fit to be shown anywhere.
+
+    What could steer a terminal, open a tag or begin a formula is written as `\\u` and four digits.
+    """
+    return _escaped(text[:MAX_LABEL_CHARS])
+
+
+def example(pattern: str, attributes: Mapping[str, Any]) -> str:
+    """The start of the first value behind the label of a key, fit to be shown anywhere."""
+    for key, value in attributes.items():
+        if key == pattern or label(pattern_of(key)) == pattern:
+            return excerpt(value)
+    return ""
+
+
+def excerpt(value: Any) -> str:
+    """The start of a value: text as it is, other data as JSON; fit to be shown anywhere."""
+    text = value[:MAX_EXAMPLE_CHARS] if isinstance(value, str) else to_text(value)
+    return _escaped((text or "")[:MAX_EXAMPLE_CHARS])
+
+
+def _escaped(text: str) -> str:
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+# Controls, what starts and ends a tag, line separators, bidirectional overrides, lone surrogates;
+# and at the start what makes a spreadsheet compute.
+_UNSAFE: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f<>\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|^[=+@-]"
+)
 
 
 def is_known(index: Index, key: str) -> bool:
