@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.docs import DOCS, settings, with_settings_table
+from tests.helpers.docs import DOCS, settings, with_dialect_example, with_settings_table
+from tracejury.dialects import custom
 from tracejury_collector.config import StorageSettings
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.sqlguard import check_select
@@ -22,6 +23,15 @@ def test_the_table_of_settings_is_that_of_the_code() -> None:
     page = (DOCS / "configuration.md").read_text("utf-8")
     assert page == with_settings_table(page), "run: python -m tests.helpers.docs"
     assert "`listen.api`" in page
+
+
+def test_the_page_about_own_dialects_is_that_of_the_code() -> None:
+    page = (DOCS / "custom-dialects.md").read_text("utf-8")
+    assert page == with_dialect_example(page), "run: python -m tests.helpers.docs"
+    sections = (custom.PARTS.values(), [custom.DialectPart])
+    words = {name for parts in sections for part in parts for name in part.model_fields}
+    missing = [word for word in sorted(words) if not re.search(rf"\b{word}\b", page)]
+    assert missing == []
 
 
 def test_every_setting_is_described() -> None:

@@ -27,7 +27,9 @@ async def send(ingest: Ingest, signal: Signal, body: bytes) -> bytes:
 
 async def send_all(socket_path: str, database: Database) -> None:
     """Send the same traces and logs twice, one of the spans bad."""
-    server = StoreServer(socket_path, {"receiver": ReceiverDesk(Appender(database), Lag(), UnreadLog(database))})
+    server = StoreServer(
+        socket_path, {"receiver": ReceiverDesk(Appender(database), Lag(), UnreadLog(database))}
+    )
     await server.start()
     store = StoreClient(socket_path, commit_s=20)
     await store.start()

@@ -1,6 +1,7 @@
 """The parts of the documentation that are made from the code.
 
-`python -m tests.helpers.docs` rewrites the table of docs/configuration.md.
+`python -m tests.helpers.docs` rewrites the table of docs/configuration.md, and the example and the
+fields of docs/custom-dialects.md.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from tracejury.dialects.rules import Field
 from tracejury_collector.config import Config
 
 DOCS = Path(__file__).parents[2] / "docs"
 _UNITS_BYTES = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
+_EXAMPLE = re.compile(r"(<!-- example -->\n).*(<!-- /example -->)", re.DOTALL)
+_FIELDS = re.compile(r"(<!-- fields -->\n).*(<!-- /fields -->)", re.DOTALL)
 _TABLE = re.compile(r"(<!-- settings -->\n).*(<!-- /settings -->)", re.DOTALL)
 
 
@@ -81,6 +85,16 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def with_dialect_example(text: str) -> str:
+    """Return the page about dialects of one's own with its example and its fields."""
+    example = (DOCS.parent / "examples" / "acme-dialect.yaml").read_text("utf-8")
+    fields = ", ".join(f"`{name}`" for name in typing.get_args(Field))
+    text = _EXAMPLE.sub(lambda match: f"{match[1]}```yaml\n{example}```\n{match[2]}", text)
+    return _FIELDS.sub(lambda match: f"{match[1]}{fields}\n{match[2]}", text)
+
+
 if __name__ == "__main__":
+    own = DOCS / "custom-dialects.md"
+    own.write_text(with_dialect_example(own.read_text("utf-8")), encoding="utf-8")
     page = DOCS / "configuration.md"
     page.write_text(with_settings_table(page.read_text("utf-8")), encoding="utf-8")

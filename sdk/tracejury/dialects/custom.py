@@ -219,7 +219,7 @@ class _RulePart(_Part):
         return rules.EventMessages(dict(self.messages or {}))
 
 
-class _DialectPart(_Part):
+class DialectPart(_Part):
     name: Annotated[str, pydantic.Field(pattern=r"^[a-z][a-z0-9_\-]{0,39}$")]
     label: str = ""
     source: Text = ""
@@ -279,7 +279,7 @@ def parse_dialect(
             f"found {type(data).__name__}; {REMEDY}"
         )
     try:
-        part = _DialectPart.model_validate(data)
+        part = DialectPart.model_validate(data)
     except ValidationError as error:
         found = [_explain(item, file, lines or {}) for item in error.errors()]
         raise DefinitionError("\n".join(found)) from error
@@ -308,7 +308,7 @@ def refuse_duplicates(found: Sequence[CustomDialect]) -> None:
         seen[name] = custom
 
 
-def _table(part: _DialectPart, found: list[rules.Rule]) -> rules.Dialect:
+def _table(part: DialectPart, found: list[rules.Rule]) -> rules.Dialect:
     return rules.Dialect(
         name=part.name,
         label=part.label or part.name,
@@ -332,7 +332,7 @@ def _table(part: _DialectPart, found: list[rules.Rule]) -> rules.Dialect:
     )
 
 
-_PARTS: Final[Mapping[str, type[_Part]]] = {
+PARTS: Final[Mapping[str, type[_Part]]] = {
     "kinds": _KindPart,
     "event_kinds": _EventKindPart,
     "names": _NamePart,
@@ -353,7 +353,7 @@ def _explain(item: Any, file: str, lines: Mapping[tuple[str | int, ...], int]) -
 
 def _what(item: Any, location: tuple[str | int, ...]) -> str:
     if item["type"] == "extra_forbidden":
-        part = _PARTS.get(str(location[0]), _DialectPart) if len(location) > 2 else _DialectPart
+        part = PARTS.get(str(location[0]), DialectPart) if len(location) > 2 else DialectPart
         word = str(location[-1])
         return f"unknown key {_shown(word)}{nearest(word, part.model_fields)}"
     if item["type"] == "literal_error":
