@@ -13,14 +13,30 @@ import pytest
 import yaml
 
 from tracejury.dialects import BUILT_IN, active, resolve, use_dialects
-from tracejury.dialects.custom import DialectPart, parse_dialect
+from tracejury.dialects.custom import PARTS, DialectPart, parse_dialect
 from tracejury.dialects.files import MAX_FILE_BYTES, MAX_FILES, read_dialect, read_dialects
-from tracejury.dialects.rules import Dialect, Source
+from tracejury.dialects.rules import (
+    CacheRule,
+    Dialect,
+    EventKind,
+    KindRule,
+    NameRule,
+    Recorded,
+    Source,
+    Together,
+)
 from tracejury.errors import DefinitionError
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "acme-dialect.yaml"
 WRONG = yaml.safe_load((ROOT / "tests" / "cases" / "custom-dialects.yaml").read_text())
+_TABLES: dict[str, Any] = {
+    "kinds": KindRule,
+    "event_kinds": EventKind,
+    "names": NameRule,
+    "cache": CacheRule,
+    "records": Recorded,
+}
 SMALL = {"name": "acme", "scopes": "acme"}
 
 
@@ -48,7 +64,11 @@ def test_a_wrong_file_is_refused_with_its_place_and_remedy(
 
 
 def test_the_file_has_a_place_for_everything_that_a_table_holds() -> None:
-    assert list(DialectPart.model_fields) == [f.name for f in dataclasses.fields(Dialect)]
+    assert DialectPart.model_fields.keys() == {f.name for f in dataclasses.fields(Dialect)}
+    for name, part in PARTS.items():
+        if name != "rules":
+            of_table = {f.name for f in dataclasses.fields(_TABLES[name])}
+            assert part.model_fields.keys() == of_table, name
     places: list[dict[str, Any]] = [
         {"attr": "a"},
         {"inside": "a", "names": "b"},
@@ -67,6 +87,14 @@ def test_the_file_has_a_place_for_everything_that_a_table_holds() -> None:
 
 def test_what_is_left_out_is_what_the_table_leaves_out() -> None:
     assert parse_dialect(SMALL).dialect == Dialect(name="acme", label="acme", scopes=("acme",))
+
+
+@pytest.mark.parametrize(("role", "built"), [(None, "assistant"), ("user", "user"), ("none", "")])
+def test_what_stands_together_has_the_role_that_is_written(role: str | None, built: str) -> None:
+    rule = {"field": "input", "together": {"content": "a"}, **({"role": role} if role else {})}
+    (made,) = parse_dialect({**SMALL, "rules": [rule]}).dialect.rules
+    assert isinstance(made.source, Together)
+    assert made.source.role == built
 
 
 def test_every_rule_knows_the_entry_it_was_made_from() -> None:

@@ -46,6 +46,8 @@ _KIND_RANKS: Final[Mapping[str, int]] = {
 FIRST_KIND: Final = 0
 # What stands beside which source.
 _COMPANIONS: Final = {"inside": "names", "added": "names", "event": "key", "event_flat": "prefix"}
+# What may stand beside which source.
+_OPTIONS: Final = {"together": "role", "attr": "guard"}
 _SOURCES: Final = (
     *("attr", "inside", "added", "flat", "prefixed", "together"),
     *("event", "event_flat", "messages"),
@@ -148,9 +150,12 @@ class _RecordPart(_Part):
     event: str
     kind: SpanKind
     duration_ms: str = ""
+    joins: str = ""
 
     def build(self) -> rules.Recorded:
-        return rules.Recorded(event=self.event, kind=self.kind, duration_ms=self.duration_ms)
+        return rules.Recorded(
+            event=self.event, kind=self.kind, duration_ms=self.duration_ms, joins=self.joins
+        )
 
 
 class _RulePart(_Part):
@@ -168,7 +173,8 @@ class _RulePart(_Part):
     prefix: str | None = None
     messages: Annotated[dict[str, str], pydantic.Field(min_length=1, max_length=30)] | None = None
     kinds: Kinds = []
-    guard: Literal["not_schema", "json_value", "quoted", "mime"] | None = None
+    role: Literal["assistant", "user", "system", "tool", "none"] | None = None
+    guard: rules.Guard = ""
     rank: Rank = rules.VENDOR
 
     @model_validator(mode="after")
@@ -186,8 +192,9 @@ class _RulePart(_Part):
             if getattr(self, name) is not None:
                 with_ = " or ".join(s for s, c in _COMPANIONS.items() if c == name)
                 raise ValueError(f"{name} stands beside {with_}, not beside {given[0]}; remove it")
-        if self.guard and given[0] != "attr":
-            raise ValueError(f"guard stands beside attr, not beside {given[0]}; remove it")
+        for source, option in _OPTIONS.items():
+            if getattr(self, option) and given[0] != source:
+                raise ValueError(f"{option} stands beside {source}, not {given[0]}; remove it")
         return self
 
     def build(self) -> list[rules.Rule]:
@@ -195,7 +202,7 @@ class _RulePart(_Part):
         chosen = frozenset[str](self.kinds)
         if self.attr:
             return [
-                rules.Rule(self.field, rules.Attr(key), self.rank + i, chosen, self.guard or "")
+                rules.Rule(self.field, rules.Attr(key), self.rank + i, chosen, self.guard)
                 for i, key in enumerate(self.attr)
             ]
         if self.flat:
@@ -211,7 +218,8 @@ class _RulePart(_Part):
         if self.prefixed:
             return rules.Prefixed(self.prefixed.removesuffix("."))
         if self.together:
-            return rules.Together(tuple((name, tuple(k)) for name, k in self.together.items()))
+            members = tuple((name, tuple(keys)) for name, keys in self.together.items())
+            return rules.Together(members, "" if self.role == "none" else self.role or "assistant")
         if self.event:
             return rules.EventKey(self.event, self.key or "")
         if self.event_flat:
@@ -236,6 +244,8 @@ class DialectPart(_Part):
     answer_tools: Patterns = []
     not_providers: Words = []
     waits: Patterns = []
+    running_totals: bool = False
+    runs_apart: bool = False
     known: Words = []
     missing: Annotated[list[Text], BeforeValidator(_listed)] = []
     enable: Text = ""
@@ -326,6 +336,8 @@ def _table(part: DialectPart, found: list[rules.Rule]) -> rules.Dialect:
         answer_tools=tuple(part.answer_tools),
         not_providers=tuple(name.lower() for name in part.not_providers),
         waits=tuple(part.waits),
+        running_totals=part.running_totals,
+        runs_apart=part.runs_apart,
         known=tuple(part.known),
         missing=tuple(part.missing),
         enable=part.enable,
