@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from tracejury.assembly.messages import has_parts, last_text, parse_messages, system_message
-from tracejury.dialects.decode import decode, is_blank, to_int, to_name
+from tracejury.dialects.decode import decode, is_blank, salvage, to_int, to_name
 from tracejury.dialects.resolve import Fields, Reading, is_true, read
 from tracejury.trace import (
     Cost,
@@ -34,6 +34,7 @@ class Node:
         "_question",
         "_usage",
         "children",
+        "cut",
         "depth",
         "error",
         "events",
@@ -62,6 +63,7 @@ class Node:
         self.depth = 0
         self.order = 0
         self.error: SpanError | None = _error(self)
+        self.cut: set[Side] = set()
         self._input: tuple[Message, ...] | None = None
         self._output: tuple[Message, ...] | None = None
         self._question: str | None = None
@@ -126,16 +128,31 @@ class Node:
             self._question = last_text(self.input, "user")
         return self._question
 
+    def is_cut(self, side: Side) -> bool:
+        """Whether of this side only the start was recorded."""
+        _ = self.input if side == "input" else self.output
+        return side in self.cut
+
     def _messages(self, side: Side) -> tuple[Message, ...]:
+        """What stands whole goes before the start of what was cut off."""
         fallback: tuple[Message, ...] = ()
+        started: tuple[Message, ...] = ()
         role: Role = "user" if side == "input" else "assistant"
         for value in self.reading.all(side):
             if is_blank(value):
                 continue
-            found = self._new(parse_messages(_one_side(value, side), role))
+            data = _one_side(value, side)
+            start = salvage(data) if isinstance(data, str) else None
+            if start is not None:
+                started = started or self._new(parse_messages(_one_side(start, side), role))
+                continue
+            found = self._new(parse_messages(data, role))
             if has_parts(found):
                 return found
             fallback = fallback or found
+        if has_parts(started):
+            self.cut.add(side)
+            return started
         return fallback
 
     def _new(self, found: tuple[Message, ...]) -> tuple[Message, ...]:

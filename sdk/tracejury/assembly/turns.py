@@ -194,28 +194,27 @@ def _above(node: Node) -> list[Node]:
 
 
 def _input(group: list[Node], above: list[Node], own: Sequence[Call]) -> str:
-    for node in (*group, *above):
-        if node.kind != "tool" and (text := node.question):
+    around = [node for node in (*group, *above) if node.kind != "tool"]
+    for node in around:
+        if (text := node.question) and not node.is_cut("input"):
             return text
-    for call in own:
+    for call in sorted(own, key=lambda call: call.main.is_cut("input")):
         if text := last_text(call.input, "user"):
             return text
-    return next(
-        (n.fields.input for n in (*group, *above) if n.kind != "tool" and n.fields.input), ""
-    )
+    return next((text for n in around if (text := n.question or n.fields.input or "")), "")
 
 
 def _output(group: list[Node], above: list[Node], own: Sequence[Call]) -> str:
-    for node in (*reversed(group), *above):
-        text = _answer_of(node)
-        if text:
+    around = [*reversed(group), *above]
+    for node in around:
+        if not node.is_cut("output") and (text := _answer_of(node)):
             return text
     top = {id(node) for node in group}
     for call in reversed(own):
         text = _final_text(call.output)
         if text and not _is_in_tool(call.main, top):
             return text
-    return ""
+    return next((text for node in around if (text := _answer_of(node))), "")
 
 
 def _answer_of(node: Node) -> str:

@@ -87,12 +87,14 @@ class Call:
     @cached_property
     def input(self) -> tuple[Message, ...]:
         """The messages sent."""
-        return _first_content(node.input for node in self.nodes)
+        return _first_content(n.input for n in sorted(self.nodes, key=lambda n: n.is_cut("input")))
 
     @cached_property
     def output(self) -> tuple[Message, ...]:
         """The messages received."""
-        return _first_content(node.output for node in self.nodes)
+        return _first_content(
+            n.output for n in sorted(self.nodes, key=lambda n: n.is_cut("output"))
+        )
 
     def value(self, field: Field) -> Any:
         """The most trusted value of a field over the spans of the call."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
+from pydantic_core import from_json
 
 MAX_LAYERS = 3
 MAX_DEPTH = 64
@@ -20,6 +21,7 @@ REDACTED = frozenset(
 PLACEHOLDERS = REDACTED | {"", "N/A", "<not specified>", "<not serializable>"}
 _OPENERS = frozenset('{["( \n\t\r')
 _TRUNCATED_MARKS = ("...[TRUNCATED", "… [truncated", "...[truncated")
+_JSON_START = re.compile(r"\s*(?:\{\s*[\"']|\[\s*[{\[\"'])")
 _BRACKETS = re.compile(r"[\[\]{}]")
 _MAY_BE_TRUNCATED = re.compile(r"\[(?:TRUNCATED|truncated)")
 
@@ -198,11 +200,24 @@ def is_redacted(value: Any) -> bool:
 
 def is_truncated(text: str) -> bool:
     """Whether JSON text was cut off."""
-    if text.startswith(("{", "[")) and text[-1] not in "}]" and text.rstrip()[-1] not in "}]":
+    if text[-1:] not in "}]" and text.rstrip()[-1:] not in "}]" and _JSON_START.match(text):
         return True
     if _MAY_BE_TRUNCATED.search(text, len(text) - 80) is None:
         return False
     return any(mark in text[-80:] for mark in _TRUNCATED_MARKS)
+
+
+def salvage(value: Any) -> Any:
+    """The data that stands at the start of JSON text that was cut off; None for other values."""
+    if not isinstance(value, str) or not value or not is_truncated(value):
+        return None
+    if _may_be_deep(value) and nesting(value) > MAX_DEPTH:
+        return None
+    try:
+        data = from_json(value, allow_partial="trailing-strings")
+    except ValueError:
+        return None
+    return data if isinstance(data, dict | list) and data else None
 
 
 def looks_like_schema(value: Any) -> bool:

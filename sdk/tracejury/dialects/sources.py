@@ -6,7 +6,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tracejury.dialects.decode import decode, decode_strict, looks_like_schema, to_float, unquoted
+from tracejury.dialects.decode import (
+    decode,
+    decode_strict,
+    looks_like_schema,
+    salvage,
+    to_float,
+    unquoted,
+)
 from tracejury.dialects.rules import (
     Added,
     Attr,
@@ -76,6 +83,8 @@ def inside_reader(source: Inside) -> Reader:
 
     def read(attributes: Attributes, _: Events) -> Any:
         data = decode(attributes[key])
+        if isinstance(data, str):
+            data = salvage(data)
         if not isinstance(data, dict):
             return None
         values = (_walk(data, path) for path in paths)
