@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from tracejury.assembly.calls import tool_calls
@@ -249,18 +249,27 @@ def _ttft(call: Call) -> float | None:
 
 def _definitions(value: Any) -> tuple[ToolDefinition, ...]:
     """The tools offered, in one shape."""
-    items = decode(value)
     found = []
-    for raw in items if isinstance(items, list) else []:
-        item = decode(raw)
-        if not isinstance(item, dict):
-            continue
-        item = decode(item.get("tool", item))
+    for declared in _declared(decode(value)):
+        item = decode(declared.get("tool", declared))
         item = decode(item.get("json_schema", item)) if isinstance(item, dict) else {}
         item = decode(item.get("function", item)) if isinstance(item, dict) else {}
         if isinstance(item, dict) and isinstance(item.get("name"), str):
             found.append(_definition(item))
     return tuple(found)
+
+
+def _declared(items: Any) -> Iterator[dict[str, Any]]:
+    """The objects of the list, those that Gemini groups one by one."""
+    for raw in items if isinstance(items, list) else []:
+        item = decode(raw)
+        if not isinstance(item, dict):
+            continue
+        group = item.get("function_declarations", item.get("functionDeclarations"))
+        if isinstance(group, list):
+            yield from (tool for tool in group if isinstance(tool, dict))
+        else:
+            yield item
 
 
 def _definition(item: dict[str, Any]) -> ToolDefinition:

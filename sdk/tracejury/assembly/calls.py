@@ -71,17 +71,30 @@ def _answer_tools(dialects: Iterable[str]) -> Any:
 
 
 def _asked(forest: Forest, calls: Sequence[Call]) -> list[Asked]:
-    """The calls that models asked for, in order, each once."""
+    """The calls that models asked for, in order, each once.
+
+    Some libraries number the calls of each reply anew: the id of a call that has its result
+    already, with other arguments, is another call.
+    """
     requests = [(part, call.main) for call in calls for part in calls_of(call.output)]
     if not requests:
         requests = _asked_in_agents(forest, calls)
-    seen: set[str] = set()
+    seen: dict[str, set[str]] = {}
     found: list[Asked] = []
     for part, node in requests:
-        if not part.id or part.id not in seen:
-            seen.add(part.id)
+        known = seen.setdefault(part.id, set())
+        if not part.id or not known or _is_renumbered(part, node, known):
+            known.add(to_text(decode(part.arguments)))
             found.append(Asked(part, node))
     return found
+
+
+def _is_renumbered(part: Part, node: Node, known: set[str]) -> bool:
+    """Whether the id stands for another call than before."""
+    if to_text(decode(part.arguments)) in known:
+        return False
+    parts = (p for message in node.input for p in message.parts)
+    return any(p.type == "tool_result" and p.id == part.id for p in parts)
 
 
 def _asked_in_agents(forest: Forest, calls: Sequence[Call]) -> list[tuple[Part, Node]]:
@@ -200,13 +213,13 @@ def _from_span(ran: Ran, request: Asked | None, results: dict[str, Part]) -> Too
             arguments = _payload(arguments)
         if not isinstance(arguments, dict) and request.part.arguments is not None:
             arguments = request.part.arguments
-    result = results.get(call_id) if call_id else None
+    result = _result_of(call_id, request, results)
     if result is not None:
         output = result.output if output is None else output
         if error is None and result.is_error:
             error = SpanError(message=output_text(result.output))
     return ToolCall(
-        name=name,
+        name=active().own_tool_name(node.fields.dialect, name),
         arguments=arguments,
         output=output,
         output_text=output_text(output),
@@ -220,13 +233,21 @@ def _from_span(ran: Ran, request: Asked | None, results: dict[str, Part]) -> Too
     )
 
 
+def _result_of(call_id: str, request: Asked | None, results: dict[str, Part]) -> Part | None:
+    """The result that the messages hold: by the span's id, else by the id in the request."""
+    found = results.get(call_id) if call_id else None
+    if found is None and request is not None and request.part.id:
+        found = results.get(request.part.id)
+    return found
+
+
 def _from_message(request: Asked, results: dict[str, Part]) -> ToolCall:
     part = request.part
     result = results.get(part.id) if part.id else None
     output = result.output if result is not None else part.output
     failed = result is not None and result.is_error
     return ToolCall(
-        name=part.name,
+        name=active().own_tool_name(request.node.fields.dialect, part.name),
         arguments=part.arguments,
         output=output,
         output_text=output_text(output),

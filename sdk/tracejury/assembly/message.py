@@ -108,7 +108,8 @@ def plain_message(data: dict[str, Any]) -> Message | None:
 def parse_message(data: dict[str, Any], role: Role, depth: int) -> Message | None:
     """One message from an object; envelopes around it are opened."""
     finish = finish_reason(data["finish_reason"]) if "finish_reason" in data else ""
-    inner = data if _ENVELOPES.isdisjoint(data) else _opened(data)
+    wrapped = not _ENVELOPES.isdisjoint(data) or isinstance(data.get("content"), dict)
+    inner = _opened(data) if wrapped else data
     if inner is not data:
         if isinstance(inner, str):
             inner = {"content": inner}
@@ -133,13 +134,16 @@ def parse_message(data: dict[str, Any], role: Role, depth: int) -> Message | Non
 
 
 def _opened(data: dict[str, Any]) -> Any:
-    """The message inside an envelope of LangChain, OpenInference or a choice; else the object."""
+    """The message inside an envelope of LangChain, OpenInference, Gemini or a choice; else it."""
     if "lc" in data and isinstance(data.get("kwargs"), dict):
         names = data.get("id")
         kind = names[-1] if isinstance(names, list) and names and isinstance(names[-1], str) else ""
         return {"role": _class_role(kind), **data["kwargs"]}
     if isinstance(data.get("data"), dict) and "content" in data["data"]:
         return {"role": data.get("type"), **data["data"]}
+    content = data.get("content")
+    if isinstance(content, dict) and isinstance(content.get("parts"), list):
+        return content
     message = decode(data.get("message"))
     if isinstance(message, list):
         return {"role": data.get("role", "assistant"), "content": message}

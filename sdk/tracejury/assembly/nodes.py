@@ -197,9 +197,10 @@ def _error(node: Node) -> SpanError | None:
     failed = record.status == "error" or (bool(fields.error_type) and record.status != "ok")
     if not failed and node.kind in ("tool", "mcp"):
         failed = is_true(node.reading.first("failed")) or _is_false(node.reading.first("succeeded"))
-    if not failed:
+    failure = (to_name(node.reading.first("failure")) or "") if node.kind == "tool" else ""
+    if not failed and not failure:
         return None
-    message = record.status_message or fields.error_message
+    message = record.status_message or fields.error_message or failure
     if message.startswith(_SUSPENDED) or any(name in fields.error_type for name in _SUSPENDED):
         return None
     stack = next(
@@ -211,7 +212,9 @@ def _error(node: Node) -> SpanError | None:
         "",
     )
     return SpanError(
-        type=fields.error_type, message=fields.error_message or record.status_message, stack=stack
+        type=fields.error_type,
+        message=fields.error_message or record.status_message or failure,
+        stack=stack,
     )
 
 

@@ -89,6 +89,7 @@ _KEYED: Final[dict[str, PartType]] = {
     "reasoningContent": "reasoning",
     "message_content": "other",
 }
+_TEXT_KEYS: Final = frozenset({"text", "thought", "thoughtSignature", "thought_signature"})
 _CALL_IDS = ("call_id", "tool_call_id", "toolCallId", "toolUseId", "tool_use_id", "id")
 _RESULT_IDS = ("tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "call_id", "id")
 _NAMES = ("name", "toolName", "tool_name")
@@ -111,13 +112,14 @@ def part_type(block: Any) -> PartType | None:
         for key, part in _KEYED.items():
             if isinstance(block.get(key), dict):
                 return part
-    if isinstance(block.get("text"), str) and block.keys() <= {
-        "text",
-        "thought",
-        "thoughtSignature",
-    }:
+    if isinstance(block.get("text"), str) and _set_keys(block) <= _TEXT_KEYS:
         return "reasoning" if block.get("thought") is True else "text"
     return None
+
+
+def _set_keys(block: dict[str, Any]) -> set[str]:
+    """The keys that hold something: some libraries write all that a block could have."""
+    return {key for key, value in block.items() if value is not None}
 
 
 def parse_part(block: dict[str, Any]) -> Part | None:

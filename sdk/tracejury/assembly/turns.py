@@ -126,10 +126,16 @@ def _by_question(agents: list[Node]) -> list[list[Node]]:
     for node in agents:
         around = next((n for n in _above(node) if n.kind == "workflow" and n.question), node)
         groups.setdefault(id(around), [around] if around is not node else []).append(node)
-    return [
-        group[1:] if len(group) == 2 and group[0] is not group[1] else group
-        for group in groups.values()
-    ]
+    return [_without_frame(group) for group in groups.values()]
+
+
+def _without_frame(group: list[Node]) -> list[Node]:
+    """Without the workflow around a sole agent, unless it wrote the agent's prompt anew."""
+    if len(group) != 2:
+        return group
+    around, agent = group
+    rewritten = around.question != agent.question and around.question in agent.question
+    return group if rewritten else [agent]
 
 
 def _outermost(forest: Forest, wanted: object) -> list[Node]:

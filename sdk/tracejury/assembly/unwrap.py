@@ -53,8 +53,9 @@ def arguments(value: Any) -> tuple[Any, str]:
         inner = _inner_arguments(value)
         if inner is value:
             break
-        if value.get("type") == "tool_call" and isinstance(value.get("id"), str):
-            call_id = value["id"]
+        if value.get("type") == "tool_call":
+            call_id = _text(value.get("id"))
+        call_id = _text(value.get("toolUseId")) or call_id
         value = inner
     return (None if value == "" else value), call_id
 
@@ -75,6 +76,8 @@ def _inner_arguments(data: dict[str, Any]) -> Any:
         return _called_with(data.get("args"), data["kwargs"])
     if data.get("type") == "tool_call" and "args" in keys:
         return data["args"]
+    if "toolUseId" in keys and "input" in keys:
+        return data["input"]
     if "arguments" in keys and ("tool_name" in keys or "name" in keys):
         return data["arguments"]
     if keys == {"input"} and isinstance(data["input"], str):

@@ -34,6 +34,9 @@ class Tables:
         self._names = tuple((_compiled(d, r.pattern), r) for d in self.dialects for r in d.names)
         self._not_providers = frozenset(n for d in self.dialects for n in d.not_providers)
         self._waits = tuple(_compiled(d, p) for d in self.dialects for p in d.waits)
+        self._tool_names = {
+            d.name: [_compiled(d, p) for p in d.tool_names] for d in self.dialects if d.tool_names
+        }
         self._answers = {d.name: [_compiled(d, p) for p in d.answer_tools] for d in self.dialects}
         self.running_totals = frozenset(d.name for d in self.dialects if d.running_totals)
         self.name_kind = lru_cache(maxsize=4096)(self._name_kind)
@@ -72,6 +75,14 @@ class Tables:
         """Patterns of tool names by which agents of these dialects give their answer."""
         present = set(dialects)
         return [p for name, found in self._answers.items() if name in present for p in found]
+
+    def own_tool_name(self, dialect: str, name: str) -> str:
+        """The tool's own name, without what the dialect's framework puts around it."""
+        for pattern in self._tool_names.get(dialect, ()):
+            match = pattern.fullmatch(name[:MAX_NAME_CHARS])
+            if match is not None and match.lastindex:
+                return match[match.lastindex]
+        return name
 
     def mark(self, resource: Mapping[str, Any]) -> str:
         """The dialect that the resource names; "" if it names none."""

@@ -37,6 +37,7 @@ Field = Literal[
     "error_message",
     "failed",
     "succeeded",
+    "failure",
     "system",
     "tool_definitions",
     "request_model",
@@ -233,9 +234,10 @@ class Dialect:
 
     `scopes` and `prefixes` are prefixes of scope names and attribute keys, `services` of the
     resource's service name, `sdks` of its `telemetry.sdk.name`. `answer_tools` are patterns of
-    tool names by which the agent gives its answer. `not_providers` are names that stand in the
-    place of a provider and are none. `waits` are patterns of names of spans that wait for a
-    person. `running_totals`: an agent's totals go on from one run to the next, also over traces.
+    tool names by which the agent gives its answer, `tool_names` patterns of the names that the
+    framework gives to tools, their group the tool's own name. `not_providers` are names that stand
+    in the place of a provider and are none. `waits` are patterns of names of spans that wait for
+    a person. `running_totals`: an agent's totals go on from one run to the next, also over traces.
     `runs_apart`: tools run in traces of their own, so what a model asked for is no run by itself.
     `known` are prefixes of attributes that are known and hold no field.
 
@@ -258,6 +260,7 @@ class Dialect:
     cache: tuple[CacheRule, ...] = ()
     records: tuple[Recorded, ...] = ()
     answer_tools: tuple[str, ...] = ()
+    tool_names: tuple[str, ...] = ()
     not_providers: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
     running_totals: bool = False
