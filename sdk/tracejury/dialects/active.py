@@ -81,7 +81,7 @@ class Tables:
         for pattern in self._tool_names.get(dialect, ()):
             match = pattern.fullmatch(name[:MAX_NAME_CHARS])
             if match is not None and match.lastindex:
-                return match[match.lastindex]
+                return str(match[match.lastindex])
         return name
 
     def mark(self, resource: Mapping[str, Any]) -> str:
