@@ -11,7 +11,7 @@ from typing import Any
 from tracejury.assembly.forest import Forest
 from tracejury.assembly.messages import calls_of
 from tracejury.assembly.nodes import Node
-from tracejury.assembly.toolspans import Ran, same_name, tool_runs
+from tracejury.assembly.toolspans import Ran, function_runs, same_name, tool_runs
 from tracejury.assembly.unwrap import PAYLOADS, output_text
 from tracejury.assembly.usage import Call
 from tracejury.dialects.active import active
@@ -44,6 +44,10 @@ def tool_calls(forest: Forest, calls: Sequence[Call]) -> tuple[ToolCall, ...]:
     ]
     results = _results(forest, calls)
     pairs = _join(runs, asked)
+    functions = function_runs(forest, [a.part.name for a in asked if not a.taken])
+    joined = _join(functions, asked)
+    runs += [ran for ran in functions if id(ran) in joined]
+    pairs |= joined
     placed: list[tuple[tuple[int, int, int], ToolCall]] = []
     for ran in runs:
         call = _from_span(ran, pairs.get(id(ran)), results)
@@ -149,7 +153,7 @@ def _take_results(messages: Sequence[Message], found: dict[str, Part]) -> None:
 def _join(runs: list[Ran], asked: list[Asked]) -> dict[int, Asked]:
     """For each run its request: by id, else by name and arguments, else by name and order."""
     pairs: dict[int, Asked] = {}
-    by_id = {a.part.id: a for a in asked if a.part.id}
+    by_id = {a.part.id: a for a in asked if a.part.id and not a.taken}
     for ran in runs:
         request = by_id.get(ran.id) if ran.id else None
         if request is not None:

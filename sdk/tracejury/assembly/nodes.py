@@ -223,12 +223,17 @@ def _is_false(value: Any) -> bool:
 
 
 def span_usage(fields: Fields, reading: Reading) -> Usage:
-    """The tokens that a span reports, with cached tokens counted as input."""
+    """The tokens that a span reports, with cached tokens counted as input.
+
+    A total below the sum of both sides corrects the output: its parts may overlap.
+    """
     read_, written = fields.cache_read_tokens, fields.cache_write_tokens
     input_, output = fields.input_tokens, fields.output_tokens
     total = to_int(reading.first("total_tokens"))
     if input_ is None and output is None and total is None and read_ is None:
         return NO_USAGE
+    if input_ and output and total and input_ <= total < input_ + output:
+        output = total - input_
     cached = (read_ or 0) + (written or 0)
     if input_ is not None and cached and _excludes_cache(fields, reading, cached, total):
         input_ += cached

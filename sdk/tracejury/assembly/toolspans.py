@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +16,7 @@ from tracejury.trace import SpanError
 
 _NOT_IDS = frozenset({"unknown", "none", "null", "<not specified>"})
 _MCP = re.compile(r"^mcp__[^_].*?__(.+)$")
+_FUNCTIONS = frozenset({"unknown", "workflow", "step"})
 _UNEXPLAINED = SpanError()
 # Twins start at nearly the same time: so many calls before one are looked at.
 _RECENT = 32
@@ -44,13 +46,13 @@ def same_name(one: str, other: str) -> bool:
 
 
 class Ran:
-    """A tool call that has a span."""
+    """A tool call that has a span, be it the span of a plain function."""
 
     __slots__ = ("arguments", "dispatched", "error", "id", "name", "node", "output")
 
     def __init__(self, node: Node) -> None:
         self.node = node
-        self.name = node.fields.tool_name
+        self.name = node.fields.tool_name or node.record.name
         self.error: SpanError | None = node.error
         self.dispatched = ""
         self.arguments, inner_id = self._arguments()
@@ -76,6 +78,8 @@ class Ran:
         for value in self.node.reading.all("tool_result"):
             if not is_blank(value):
                 return unwrap.output(value)
+        if self.node.kind != "tool" and self.node.fields.output:
+            return unwrap.output(self.node.fields.output)
         return unwrap.Output(None)
 
     def fill(self, inner: Ran) -> None:
@@ -109,6 +113,17 @@ def tool_runs(forest: Forest) -> list[Ran]:
             runs.append(ran)
         outer[id(node)] = ran
     return _without_twins(sorted(runs, key=lambda ran: ran.node.order))
+
+
+def function_runs(forest: Forest, names: Iterable[str]) -> list[Ran]:
+    """The runs of tools of these names that were traced as plain functions, the outermost each."""
+    wanted = {plain_name(name) for name in names}
+    found: dict[int, Ran] = {}
+    for node in sorted(forest.nodes, key=lambda n: n.depth) if wanted else ():
+        if node.kind in _FUNCTIONS and plain_name(node.record.name) in wanted:
+            if node.parent is None or id(node.parent) not in found:
+                found[id(node)] = Ran(node)
+    return sorted(found.values(), key=lambda ran: ran.node.order)
 
 
 def _is_same(outer: Ran, inner: Ran) -> bool:

@@ -271,7 +271,12 @@ class Totals:
         reporting = [call for call in calls if has_usage(call.usage)]
         counted = [call.usage for call in reporting]
         covered = _ancestors(node for call in reporting for node in call.nodes)
-        counted.extend(node.usage for node in _topmost(forest, covered, _reports_usage))
+        repeated = {call.response_id for call in reporting if call.response_id}
+        counted.extend(
+            node.usage
+            for node in _topmost(forest, covered, _reports_usage)
+            if to_name(node.reading.first("response_id")) not in repeated
+        )
         self.usage = sum_usage(counted)
         if _is_rolled_up_otherwise(reporting, covered):
             self.diagnostics.append("usage_mismatch")
