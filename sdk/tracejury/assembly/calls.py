@@ -44,9 +44,10 @@ def tool_calls(forest: Forest, calls: Sequence[Call]) -> tuple[ToolCall, ...]:
     ]
     results = _results(forest, calls)
     pairs = _join(runs, asked)
-    functions = function_runs(forest, [a.part.name for a in asked if not a.taken])
+    handed = _unclaimed(calls) if not runs else set()
+    functions = function_runs(forest, [a.part.name for a in asked if not a.taken], handed)
     joined = _join(functions, asked)
-    runs += [ran for ran in functions if id(ran) in joined]
+    runs += [ran for ran in functions if id(ran) in joined or ran.output_text in handed]
     pairs |= joined
     placed: list[tuple[tuple[int, int, int], ToolCall]] = []
     for ran in runs:
@@ -141,6 +142,18 @@ def _results(forest: Forest, calls: Sequence[Call]) -> dict[str, Part]:
             _take_results(node.output, found)
             _take_results(node.input, found)
     return found
+
+
+def _unclaimed(calls: Sequence[Call]) -> set[str]:
+    """The texts of tool results in prompts that do not say which call they answer."""
+    return {
+        text
+        for call in calls
+        for message in call.input
+        for part in message.parts
+        if part.type == "tool_result" and not part.id
+        if (text := output_text(part.output).strip())
+    }
 
 
 def _take_results(messages: Sequence[Message], found: dict[str, Part]) -> None:

@@ -82,6 +82,11 @@ class Ran:
             return unwrap.output(self.node.fields.output)
         return unwrap.Output(None)
 
+    @property
+    def output_text(self) -> str:
+        """What the span itself records as output."""
+        return (self.node.fields.output or "").strip()
+
     def fill(self, inner: Ran) -> None:
         """Take from a span inside this one what this one lacks."""
         if self.arguments is None or (
@@ -115,14 +120,18 @@ def tool_runs(forest: Forest) -> list[Ran]:
     return _without_twins(sorted(runs, key=lambda ran: ran.node.order))
 
 
-def function_runs(forest: Forest, names: Iterable[str]) -> list[Ran]:
-    """The runs of tools of these names that were traced as plain functions, the outermost each."""
+def function_runs(forest: Forest, names: Iterable[str], results: set[str]) -> list[Ran]:
+    """The runs of tools that were traced as plain functions, the outermost of each.
+
+    A function is a tool's if a model asked for one of its name, or was handed its output.
+    """
     wanted = {plain_name(name) for name in names}
     found: dict[int, Ran] = {}
-    for node in sorted(forest.nodes, key=lambda n: n.depth) if wanted else ():
-        if node.kind in _FUNCTIONS and plain_name(node.record.name) in wanted:
-            if node.parent is None or id(node.parent) not in found:
-                found[id(node)] = Ran(node)
+    for node in sorted(forest.nodes, key=lambda n: n.depth) if wanted or results else ():
+        if node.kind not in _FUNCTIONS or (node.parent is not None and id(node.parent) in found):
+            continue
+        if plain_name(node.record.name) in wanted or (node.fields.output or "").strip() in results:
+            found[id(node)] = Ran(node)
     return sorted(found.values(), key=lambda ran: ran.node.order)
 
 

@@ -71,8 +71,12 @@ class Call:
 
     @cached_property
     def requested_model(self) -> str:
-        """The model that was asked, else the one that answered."""
-        return self._name("request_model") or self.model
+        """The model that was asked, else the one that answered.
+
+        Some libraries name the provider where they do not know the model.
+        """
+        asked = self._name("request_model")
+        return asked if asked and asked.lower() != self.provider else self.model
 
     @cached_property
     def provider(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import base64
 import json
 import math
 import re
@@ -20,6 +21,8 @@ REDACTED = frozenset(
 )
 PLACEHOLDERS = REDACTED | {"", "N/A", "<not specified>", "<not serializable>"}
 _OPENERS = frozenset('{["( \n\t\r')
+# How base64 of an object or list begins.
+_BASE64_JSON = ("ey", "e3", "W1", "W3", "Wy", "Wz")
 _TRUNCATED_MARKS = ("...[TRUNCATED", "… [truncated", "...[truncated")
 _JSON_START = re.compile(r"\s*(?:\{\s*[\"']|\[\s*[{\[\"'])")
 _BRACKETS = re.compile(r"[\[\]{}]")
@@ -39,6 +42,17 @@ def decode(value: Any) -> Any:
         value = data
         layers += 1
     return value
+
+
+def decode_bytes(value: Any) -> Any:
+    """The object or list that base64 text stands for, as bytes of JSON arrive; else None."""
+    if not isinstance(value, str) or not value.startswith(_BASE64_JSON):
+        return None
+    try:
+        text = base64.b64decode(value, validate=True).decode()
+    except ValueError:
+        return None
+    return decode_strict(text)
 
 
 def decode_strict(value: Any) -> Any:

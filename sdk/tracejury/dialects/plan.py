@@ -27,6 +27,7 @@ from tracejury.dialects.sources import (
     messages_reader,
     prefixed_reader,
     together_reader,
+    transcript_reader,
 )
 from tracejury.dialects.unread import label, unread_attributes
 from tracejury.trace import SpanKind
@@ -214,6 +215,8 @@ def _event_entry(rule: Rule) -> Reader | None:
         return messages_reader(source)
     if isinstance(source, EventFlat):
         return event_flat_reader(source)
+    if rule.guard == "transcript" and isinstance(source, EventKey):
+        return transcript_reader(source)
     return event_reader(source) if isinstance(source, EventKey) else None
 
 

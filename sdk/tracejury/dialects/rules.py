@@ -69,8 +69,12 @@ MARK = 3
 
 # not_schema: only if the value is no JSON Schema; json_value: only if it is an object or array;
 # quoted: a JSON string stands for its text; mime: the same if the attribute's mime type is JSON;
-# headed: only if the text has a heading in brackets on a line of its own, which is cut off.
-Guard = Literal["", "not_schema", "json_value", "quoted", "mime", "headed"]
+# headed: only if the text has a heading in brackets on a line of its own, which is cut off;
+# sole: only if the name is the object's only member; transcript: only a text of lines that begin
+# with a role (`user: ...`), taken apart into messages; base64: only JSON that was sent as bytes.
+Guard = Literal[
+    "", "not_schema", "json_value", "quoted", "mime", "headed", "sole", "transcript", "base64"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,9 +282,11 @@ def attrs(field_: Field, rank: int, *keys: str, kinds: str = "", guard: Guard = 
     ]
 
 
-def inside(field_: Field, rank: int, key: str, *names: str, kinds: str = "") -> list[Rule]:
+def inside(
+    field_: Field, rank: int, key: str, *names: str, kinds: str = "", guard: Guard = ""
+) -> list[Rule]:
     """A rule for names (dotted paths) inside one attribute's JSON, the first of them first."""
-    return [Rule(field_, Inside(key, names), rank, frozenset(kinds.split()))]
+    return [Rule(field_, Inside(key, names), rank, frozenset(kinds.split()), guard)]
 
 
 def added(field_: Field, rank: int, key: str, *names: str, kinds: str = "") -> list[Rule]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tracejury.dialects.decode import (
     decode,
+    decode_bytes,
     decode_strict,
     looks_like_schema,
     salvage,
@@ -35,6 +36,7 @@ Place = str | Reader
 MAX_SLOTS = 10_000
 MAX_SEGMENTS = 24
 _HEADING = re.compile(r"\[[A-Z][^\]\n]{0,200}\]\n")
+_SPEAKER = re.compile(r"^(system|developer|user|assistant|tool|function): ?", re.MULTILINE)
 _EMPTY_LEAVES = frozenset({"role", "type", "name", "finish_reason", "index"})
 
 
@@ -42,7 +44,7 @@ def attribute_place(rule: Rule) -> Place | None:
     """The place of a rule that names one attribute; None for other sources."""
     source = rule.source
     if isinstance(source, Inside):
-        return inside_reader(source)
+        return inside_reader(source, alone=rule.guard == "sole")
     if isinstance(source, Added):
         return added_reader(source)
     if not isinstance(source, Attr):
@@ -58,6 +60,10 @@ def attribute_place(rule: Rule) -> Place | None:
         return _mime_reader(key)
     if rule.guard == "headed":
         return lambda attributes, _: _below_heading(attributes[key])
+    if rule.guard == "base64":
+        return lambda attributes, _: decode_bytes(attributes[key])
+    if rule.guard == "transcript":
+        return lambda attributes, _: transcript(attributes[key])
     return key
 
 
@@ -76,16 +82,19 @@ def _mime_reader(key: str) -> Reader:
     return read
 
 
-def inside_reader(source: Inside) -> Reader:
-    """A reader of the first name that holds something inside an attribute's JSON."""
+def inside_reader(source: Inside, *, alone: bool = False) -> Reader:
+    """A reader of the first name that holds something inside an attribute's JSON.
+
+    `alone`: only of an object that has no other members.
+    """
     key = source.key
     paths = tuple(tuple(name.split(".")) for name in source.names)
 
     def read(attributes: Attributes, _: Events) -> Any:
         data = decode(attributes[key])
         if isinstance(data, str):
-            data = salvage(data)
-        if not isinstance(data, dict):
+            data = decode_bytes(data) or salvage(data)
+        if not isinstance(data, dict) or (alone and len(data) > 1):
             return None
         values = (_walk(data, path) for path in paths)
         return next((value for value in values if value not in (None, "", [], {})), None)
@@ -186,6 +195,22 @@ def event_flat_reader(source: EventFlat) -> Reader:
         return None
 
     return read
+
+
+def transcript(value: Any) -> list[dict[str, str]] | None:
+    """The messages of a text whose lines begin with roles; None for any other value."""
+    if not isinstance(value, str) or _SPEAKER.match(value) is None:
+        return None
+    found = list(_SPEAKER.finditer(value))
+    ends = [match.start() for match in found[1:]] + [len(value)]
+    spoken = [(m[1], value[m.end() : end].strip()) for m, end in zip(found, ends, strict=True)]
+    return [{"role": role, "content": text} for role, text in spoken if text != "None"] or None
+
+
+def transcript_reader(source: EventKey) -> Reader:
+    """A reader of a transcript in an attribute of the span's events of a name."""
+    read = event_reader(source)
+    return lambda attributes, events: transcript(read(attributes, events))
 
 
 def messages_reader(source: EventMessages) -> Reader:
