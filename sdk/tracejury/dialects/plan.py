@@ -32,7 +32,7 @@ from tracejury.dialects.sources import (
 from tracejury.dialects.unread import label, unread_attributes
 from tracejury.trace import SpanKind
 
-_MODEL: Final = frozenset({"model", "request_model"})
+_MODEL: Final[frozenset[Field]] = frozenset({"model", "request_model"})
 _TALK: Final = frozenset(
     {"input", "output", "input_tokens", "output_tokens", "response_id", "finish_reasons"}
 )
@@ -254,13 +254,19 @@ def _older(name: str, scope: str, keys: tuple[str, ...]) -> str:
     return "openllmetry" if any(key.startswith(marks) for key in keys) else name
 
 
-def _shape(entries: Mapping[Field, Any], keys: tuple[str, ...]) -> SpanKind:
-    """The kind that the attributes suggest where none says it."""
+def _shape(entries: Mapping[Field, list[Entry]], keys: tuple[str, ...]) -> SpanKind:
+    """The kind that the attributes suggest where none says it.
+
+    A rule that holds only for some kinds of spans names no model here.
+    """
     if "documents" in entries and any(".documents" in key for key in keys):
         return "retriever"
     if any(key.startswith("embedding.") for key in keys):
         return "embedding"
-    if entries.keys() & _MODEL and entries.keys() & _TALK:
+    named = any(
+        not rule.kinds for field in _MODEL & entries.keys() for _, _, rule, _ in entries[field]
+    )
+    if named and entries.keys() & _TALK:
         return "llm"
     if "gen_ai.agent.name" in keys or "agent.name" in keys:
         return "agent"
