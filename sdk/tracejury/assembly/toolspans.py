@@ -142,31 +142,45 @@ def _is_same(outer: Ran, inner: Ran) -> bool:
 
 
 def _without_twins(runs: list[Ran]) -> list[Ran]:
-    """Without calls that another library recorded as well, outside the first one's span."""
+    """Without calls that another library recorded as well, outside the first one's span.
+
+    Each library records a call once: its next span like this one is another call.
+    """
     if len({ran.node.record.scope_name for ran in runs}) < 2:
         return runs
     kept: list[Ran] = []
-    by_arguments: dict[str, list[Ran]] = {}
+    alike: dict[str, list[tuple[Ran, set[str]]]] = {}
     for ran in runs:
-        others = by_arguments.setdefault(to_text(ran.arguments), [])
-        twin = next((other for other in others[-_RECENT:] if _is_twin(other, ran)), None)
+        scope, marks = ran.node.record.scope_name, _marks(ran)
+        known = [entry for mark in marks for entry in alike.get(mark, [])[-_RECENT:]]
+        twin = next((e for e in known if scope not in e[1] and _is_twin(e[0], ran)), None)
         if twin is not None:
-            twin.fill(ran)
+            twin[0].fill(ran)
+            twin[1].add(scope)
             continue
-        others.append(ran)
+        entry = (ran, {scope})
+        for mark in marks:
+            alike.setdefault(mark, []).append(entry)
         kept.append(ran)
     return kept
 
 
+def _marks(ran: Ran) -> list[str]:
+    """What twins have in common: the id, or the arguments, of which a sole one may stand bare."""
+    data = ran.arguments
+    if isinstance(data, dict) and len(data) == 1:
+        (data,) = data.values()
+    return [*([f"id:{ran.id}"] if ran.id else []), to_text(data)]
+
+
 def _is_twin(one: Ran, other: Ran) -> bool:
-    """Whether two libraries recorded one call: same name and arguments at the same time."""
+    """Whether spans of two libraries, none inside the other, recorded one call."""
     a, b = one.node.record, other.node.record
+    meet = a.end_ns > b.start_ns and b.end_ns > a.start_ns
+    same_id = bool(one.id) and one.id == other.id
     return (
-        a.scope_name != b.scope_name
-        and a.end_ns > b.start_ns
-        and b.end_ns > a.start_ns
+        (same_id or (meet and not (one.id and other.id)))
         and same_name(one.name, other.name)
-        and (not one.id or not other.id or one.id == other.id)
         and not one.node.is_above(other.node)
         and not other.node.is_above(one.node)
     )

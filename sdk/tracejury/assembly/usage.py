@@ -17,7 +17,7 @@ from tracejury.trace import Cost, Message, Usage
 
 COUNTABLE = frozenset({"llm", "embedding", "reranker"})
 _BARRIERS = frozenset({"tool", "agent"})
-# How far twins overlap: less suffices where both report the same tokens.
+# How far twins overlap: of the longer one, or of the shorter where both report the same tokens.
 _OVERLAP = 0.9
 _OVERLAP_OF_EQUALS = 0.5
 # Twins start at nearly the same time: so many calls before one are looked at.
@@ -252,17 +252,29 @@ def _nearest_first(node: Node) -> tuple[int, int]:
 
 def _is_twin(one: Call, other: Call) -> bool:
     """Whether spans of different libraries, none inside the other, recorded the same call."""
-    a, b = one.main.record, other.main.record
-    if a.scope_name == b.scope_name:
+    scopes = {node.record.scope_name for node in one.nodes}
+    if any(node.record.scope_name in scopes for node in other.nodes):
         return False
-    overlap = min(a.end_ns, b.end_ns) - max(a.start_ns, b.start_ns)
-    longest = max(a.end_ns - a.start_ns, b.end_ns - b.start_ns)
-    least = _OVERLAP_OF_EQUALS if one.usage.total_tokens else _OVERLAP
-    if longest <= 0 or overlap < least * longest:
+    if not _at_one_time(one, other):
         return False
     if one.nodes[-1].is_above(other.main) or other.nodes[-1].is_above(one.main):
         return False
     return [m.text for m in one.output] == [m.text for m in other.output]
+
+
+def _at_one_time(one: Call, other: Call) -> bool:
+    """Whether two spans overlap as those of one call do.
+
+    Where both report the same tokens, one may be much nearer to the model than the other.
+    """
+    a, b = one.main.record, other.main.record
+    overlap = min(a.end_ns, b.end_ns) - max(a.start_ns, b.start_ns)
+    lengths = (a.end_ns - a.start_ns, b.end_ns - b.start_ns)
+    if overlap <= 0:
+        return False
+    if one.usage.total_tokens:
+        return overlap >= _OVERLAP_OF_EQUALS * min(lengths)
+    return overlap >= _OVERLAP * max(lengths)
 
 
 class Totals:
