@@ -177,11 +177,18 @@ def _from_object(data: dict[str, Any]) -> Output | None:
         return Output(data.get("value"), str(data["type"]).startswith("error"))
     if keys <= {"output", "kwargs"} and "kwargs" in keys and "output" in keys:
         return Output(data["output"])
-    if keys == {"output"} and isinstance(data["output"], dict) and "tool_call_id" in data["output"]:
-        return _tool_message(data["output"])
+    if keys == {"output"} and isinstance(data["output"], dict):
+        return _message_inside(data["output"])
     if keys == {"result"} and not isinstance(data["result"], dict | list):
         return Output(data["result"])
     return None
+
+
+def _message_inside(data: dict[str, Any]) -> Output | None:
+    """The tool's message that is all of an output."""
+    if "tool_call_id" in data:
+        return _tool_message(data)
+    return Output(data) if data.get("lc") == 1 and "kwargs" in data else None
 
 
 def _is_mcp_result(data: dict[str, Any]) -> bool:
