@@ -197,6 +197,8 @@ def _error(node: Node) -> SpanError | None:
     failed = record.status == "error" or (bool(fields.error_type) and record.status != "ok")
     if not failed and node.kind in ("tool", "mcp"):
         failed = is_true(node.reading.first("failed")) or _is_false(node.reading.first("succeeded"))
+        # Some libraries end every span as ok: a tool that raised and gave nothing back failed.
+        failed = failed or (bool(fields.error_type) and fields.tool_result is None)
     failure = (to_name(node.reading.first("failure")) or "") if node.kind == "tool" else ""
     if not failed and not failure:
         return None

@@ -77,10 +77,12 @@ _KEYED: Final[dict[str, PartType]] = {
     "functionCall": "tool_call",
     "function_call": "tool_call",
     "tool_call": "tool_call",
+    "toolRequest": "tool_call",
     "toolResult": "tool_result",
     "functionResponse": "tool_result",
     "function_response": "tool_result",
     "tool_call_result": "tool_result",
+    "toolResponse": "tool_result",
     "inline_data": "media",
     "inlineData": "media",
     "file_data": "media",
@@ -90,8 +92,13 @@ _KEYED: Final[dict[str, PartType]] = {
     "message_content": "other",
 }
 _TEXT_KEYS: Final = frozenset({"text", "thought", "thoughtSignature", "thought_signature"})
-_CALL_IDS = ("call_id", "tool_call_id", "toolCallId", "toolUseId", "tool_use_id", "id")
-_RESULT_IDS = ("tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "call_id", "id")
+_CALLS = ("tool_call", "toolUse", "functionCall", "function_call", "toolRequest", "function")
+_RESULTS = (
+    *("toolResult", "functionResponse", "function_response", "tool_call_result"),
+    "toolResponse",
+)
+_CALL_IDS = ("call_id", "tool_call_id", "toolCallId", "toolUseId", "tool_use_id", "id", "ref")
+_RESULT_IDS = ("tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "call_id", "id", "ref")
 _NAMES = ("name", "toolName", "tool_name")
 _ARGUMENTS = ("arguments", "args", "input", "parameters")
 _OUTPUTS = ("response", "result", "output", "content")
@@ -143,7 +150,7 @@ def parse_part(block: dict[str, Any]) -> Part | None:
 def parse_call(block: dict[str, Any]) -> Part | None:
     """The tool call that the block is, whatever its shape; None if it has no name."""
     outer = block
-    for key in ("tool_call", "toolUse", "functionCall", "function_call", "function"):
+    for key in _CALLS:
         if isinstance(block.get(key), dict):
             block = block[key]
             break
@@ -164,7 +171,7 @@ def _hosted_name(block: dict[str, Any]) -> str:
 
 def parse_result(block: dict[str, Any]) -> Part:
     """The tool result that the block is, whatever its shape."""
-    for key in ("toolResult", "functionResponse", "function_response", "tool_call_result"):
+    for key in _RESULTS:
         if isinstance(block.get(key), dict):
             block = block[key]
             break

@@ -24,8 +24,8 @@ _RESPONSE_KEYS = frozenset(
 )
 # A tool's output that has none of these keys stands in no envelope.
 _ENVELOPES = frozenset(
-    {"content", "isError", "kwargs", "lc", "output", "raw_output", "response", "result"}
-    | {"toolUseId", "tool_call_id", "type"}
+    {"content", "isError", "kwargs", "lc", "output", "outputs", "raw_output", "response"}
+    | {"result", "toolUseId", "tool_call_id", "type"}
 )
 _MCP_KEYS = frozenset({"content", "structuredContent", "isError", "_meta", "meta"})
 _TEXT_TYPES = frozenset({"text", "output_text", "input_text", "content"})
@@ -179,6 +179,8 @@ def _from_object(data: dict[str, Any]) -> Output | None:
         return Output(data["output"])
     if keys == {"output"} and isinstance(data["output"], dict):
         return _message_inside(data["output"])
+    if keys == {"outputs"}:
+        return Output(data["outputs"])
     if keys == {"result"} and not isinstance(data["result"], dict | list):
         return Output(data["result"])
     return None

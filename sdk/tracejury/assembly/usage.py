@@ -284,7 +284,7 @@ class Totals:
 
     def __init__(self, forest: Forest, calls: list[Call]) -> None:
         self.diagnostics: list[str] = []
-        reporting = [call for call in calls if has_usage(call.usage)]
+        reporting = [call for call in calls if has_usage(call.usage) and not _is_summed(call)]
         counted = [call.usage for call in reporting]
         covered = _ancestors(node for call in reporting for node in call.nodes)
         repeated = {call.response_id for call in reporting if call.response_id}
@@ -317,6 +317,13 @@ class Totals:
         if not amounts or any(text.startswith("price_unknown") for text in self.diagnostics):
             return NO_COST
         return Cost(usd=sum(amounts), source="estimated" if estimated else "reported")
+
+
+def _is_summed(call: Call) -> bool:
+    """Whether only the agent around the call tells all that its model calls used."""
+    if call.main.fields.dialect not in active().index.agent_sums:
+        return False
+    return any(n.kind == "agent" and has_usage(n.usage) for n in _upward(call.main.parent))
 
 
 def _is_rolled_up_otherwise(reporting: Sequence[Call], covered: dict[int, Node]) -> bool:

@@ -42,6 +42,7 @@ class Index:
         self.records: dict[str, Recorded] = {}
         self.owner: dict[int, str] = {}
         self.runs_apart = frozenset(d.name for d in self.dialects if d.runs_apart)
+        self.agent_sums = frozenset(d.name for d in self.dialects if d.agent_sums)
         for dialect in self.dialects:
             self._add_dialect(dialect)
 

@@ -71,9 +71,19 @@ MARK = 3
 # quoted: a JSON string stands for its text; mime: the same if the attribute's mime type is JSON;
 # headed: only if the text has a heading in brackets on a line of its own, which is cut off;
 # sole: only if the name is the object's only member; transcript: only a text of lines that begin
-# with a role (`user: ...`), taken apart into messages; base64: only JSON that was sent as bytes.
+# with a role (`user: ...`), taken apart into messages; base64: only JSON that was sent as bytes;
+# unprefixed: what follows the first slash.
 Guard = Literal[
-    "", "not_schema", "json_value", "quoted", "mime", "headed", "sole", "transcript", "base64"
+    "",
+    "not_schema",
+    "json_value",
+    "quoted",
+    "mime",
+    "headed",
+    "sole",
+    "transcript",
+    "base64",
+    "unprefixed",
 ]
 
 
@@ -242,6 +252,7 @@ class Dialect:
     framework gives to tools, their group the tool's own name. `not_providers` are names that stand
     in the place of a provider and are none. `waits` are patterns of names of spans that wait for
     a person. `running_totals`: an agent's totals go on from one run to the next, also over traces.
+    `agent_sums`: only an agent's totals are complete, those of the model's spans below are not.
     `runs_apart`: tools run in traces of their own, so what a model asked for is no run by itself.
     `known` are prefixes of attributes that are known and hold no field.
 
@@ -268,6 +279,7 @@ class Dialect:
     not_providers: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
     running_totals: bool = False
+    agent_sums: bool = False
     runs_apart: bool = False
     known: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()

@@ -64,6 +64,8 @@ def attribute_place(rule: Rule) -> Place | None:
         return lambda attributes, _: decode_bytes(attributes[key])
     if rule.guard == "transcript":
         return lambda attributes, _: transcript(attributes[key])
+    if rule.guard == "unprefixed":
+        return lambda attributes, _: str(attributes[key]).split("/", 1)[-1]
     return key
 
 
