@@ -18,6 +18,7 @@ from rich.text import Text
 
 from tracejury import cli_views, terminal
 from tracejury.client import Client
+from tracejury.dialect_doctor import MAX_RECORDS, check_dialect
 from tracejury.doctor import run_checks
 from tracejury.errors import ApiError, TracejuryError, UnreachableError
 from tracejury.rest import Imported
@@ -25,6 +26,7 @@ from tracejury.rest import Imported
 CHECK_FAILED = 1
 WRONG_USE = 2
 UNREACHABLE = 3
+MAX_UNREAD = 1000
 SERVICES = "tracejury.services"
 
 app = typer.Typer(
@@ -219,15 +221,56 @@ def import_files(
         cli_views.print_imported(done)
 
 
-@app.command(epilog=_example("tracejury doctor --config tracejury.yaml"))
+@app.command(epilog=_example("tracejury dialects --all"))
+def dialects(
+    every: Annotated[
+        bool, typer.Option("--all", "-a", help="Also dialects that no recent span follows.")
+    ] = False,
+    limit: Limit = 20,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """List the dialects seen, and what looks like GenAI content and is read by none."""
+    with _client(url) as client:
+        report = client.dialects(unread=min(limit, MAX_UNREAD))
+    terminal.print_json(report) if json else cli_views.print_dialects(report, every=every)
+
+
+@app.command(
+    epilog=_example(
+        "tracejury doctor --config tracejury.yaml",
+        "tracejury doctor --dialects acme-dialect.yaml --otlp traces.jsonl",
+    )
+)
 def doctor(
     config: Annotated[
         Path | None, typer.Option("--config", "-c", help="The configuration to check.")
     ] = None,
+    dialects: Annotated[
+        Path | None,
+        typer.Option(help="Only check this dialect of your own, on the service's newest spans."),
+    ] = None,
+    otlp: Annotated[
+        list[Path] | None,
+        typer.Option(help="Try the dialect on this OTLP file, not on the service; repeatable."),
+    ] = None,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Only check that the dialect's file is valid.")
+    ] = False,
+    records: Annotated[
+        int, typer.Option(min=1, max=MAX_RECORDS, help="Newest records to try the dialect on.")
+    ] = 2000,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Check the installation, the configuration and the running service."""
+    """Check the installation, the configuration and the running service; or one dialect."""
+    if dialects is not None:
+        with _explained():
+            check = check_dialect(dialects, otlp or [], url, offline=offline, records=records)
+        terminal.print_json(check.to_json()) if json else cli_views.print_dialect_check(check)
+        return
+    if otlp or offline:
+        _fail("--otlp and --offline stand beside --dialects FILE; add it", WRONG_USE)
     with _explained():
         checks = run_checks(url, config)
     if json:

@@ -8,11 +8,15 @@ from typing import Generic, TypeVar
 
 from rich.cells import cell_len
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from tracejury import terminal
+from tracejury.dialect_doctor import DialectCheck
+from tracejury.dialects.trial import Trial
 from tracejury.doctor import Check
 from tracejury.rest import (
+    DialectReport,
     Explanation,
     Imported,
     Page,
@@ -25,6 +29,7 @@ from tracejury.terminal import Justify, age, latency, money, one_line, show, vis
 
 Item = TypeVar("Item")
 TRACE_ID_WIDTH = 32
+_SHORT_CELL = 8
 SESSION_ID_WIDTH = 36
 _MARKS = {
     "ok": ("ok", "green"),
@@ -220,3 +225,101 @@ def print_checks(checks: Sequence[Check]) -> None:
         out.print(line, soft_wrap=True)
         if check.remedy:
             out.print(Text(f"     → {one_line(check.remedy)}"), soft_wrap=True)
+
+
+def print_dialects(report: DialectReport, *, every: bool) -> None:
+    """Print the dialects that were seen, or all, and what none of them reads."""
+    out = terminal.console()
+    shown = [d for d in report.dialects if every or d.spans or d.origin == "file"]
+    rows = [
+        (d.name, d.label, d.spans, age(d.last_seen), visible(d.file) if d.file else "built in")
+        for d in shown
+    ]
+    if report.spans_without_dialect:
+        rows.append(("-", "no dialect", report.spans_without_dialect, "-", ""))
+    if rows:
+        columns: list[tuple[str, Justify]] = [
+            ("dialect", "left"), ("framework", "left"), ("spans", "right"), ("last", "right"),
+            ("from", "left"),
+        ]  # fmt: skip
+        out.print(_fit(out, terminal.table("", columns, rows), 1, 4))
+    else:
+        out.print("no spans yet; --all lists the dialects that are known")
+    unread = [(u.scope, u.key, u.kind, u.spans, age(u.last_seen), u.example) for u in report.unread]
+    _print_unread(out, unread, report.unread_count)
+
+
+def _print_unread(
+    out: Console, rows: Sequence[tuple[str, str, str, int, str, str]], count: int
+) -> None:
+    out.print()
+    if not rows:
+        out.print("every attribute that looks like GenAI content is read")
+        return
+    out.print(Text(f"{count} that look like GenAI content and that no rule reads", style="bold"))
+    for scope, key, kind, spans, last, example in rows:
+        seen = f"{spans} {'span' if spans == 1 else 'spans'}" + (
+            f", last {last} ago" if last else ""
+        )
+        what = key if kind == "attribute" else f"{kind} {key}"
+        head = Text.assemble(
+            (one_line(what), "yellow"), f"  {one_line(scope) or '-'}  ", (seen, "dim")
+        )
+        out.print(head, soft_wrap=True)
+        if example:
+            out.print(Text(f"    {one_line(example, 100)}", style="dim"), soft_wrap=True)
+
+
+def print_dialect_check(check: DialectCheck) -> None:
+    """Print what a dialect of one's own finds, entry by entry."""
+    out = terminal.console()
+    dialect = check.custom.dialect
+    instead = ", in place of the built-in one" if check.replaces else ""
+    line = f"{check.custom.file}: valid; dialect {dialect.name!r} ({dialect.label}){instead}"
+    out.print(Text(one_line(line)), soft_wrap=True)
+    if check.trial is not None:
+        _print_trial(out, check.trial, dialect.name, check.source)
+
+
+def _print_trial(out: Console, trial: Trial, name: str, source: str) -> None:
+    spans = f"{trial.recognized} of {trial.spans} spans follow it, in {source}"
+    out.print(Text(one_line(spans)), soft_wrap=True)
+    others = [f"{n or 'no dialect'} {count}" for n, count in trial.dialects.items() if n != name]
+    if others:
+        out.print(Text(one_line(f"the others: {', '.join(others)}"), style="dim"), soft_wrap=True)
+    if trial.kinds:
+        kinds = ", ".join(f"{kind} {count}" for kind, count in trial.kinds.items())
+        out.print(Text(f"kinds: {kinds}"), soft_wrap=True)
+    if not trial.spans:
+        return
+    out.print()
+    columns: list[tuple[str, Justify]] = [
+        ("entry", "left"), ("reads", "left"), ("hits", "right"), ("used", "right"),
+        ("example", "left"),
+    ]  # fmt: skip
+    rows = [(f.place, f.reads, f.hits, f.used, f.example) for f in trial.findings if f.hits]
+    if rows:
+        out.print(_fit(out, terminal.table("", columns, rows), 1, 4))
+    never = [finding for finding in trial.findings if not finding.hits]
+    if never:
+        out.print()
+        out.print(Text("never hit:", style="bold"))
+        for finding in never:
+            out.print(Text(f"  {finding.place}: {one_line(finding.reads)}"), soft_wrap=True)
+    unread = [(u.scope, u.key, "attribute", u.spans, "", u.example) for u in trial.unread]
+    _print_unread(out, unread, len(unread))
+
+
+def _fit(out: Console, table: Table, *flexible: int) -> Table:
+    """Return the table cut to the terminal: only the `flexible` columns give way, evenly."""
+    widths = [
+        max(cell_len(str(text)) for text in (column.header, *column.cells))
+        for column in table.columns
+    ]
+    excess = sum(widths) + 2 * (len(widths) - 1) - out.width
+    while excess > 0 and widths[widest := max(flexible, key=widths.__getitem__)] > _SHORT_CELL:
+        widths[widest] -= 1
+        excess -= 1
+    for column, width in zip(table.columns, widths, strict=True):
+        column.width = width
+    return table

@@ -154,6 +154,25 @@ def _running(url: str | None) -> Iterator[Check]:
         detail = f"{health.version} answers at {client.url}, up for {health.uptime_s:.0f} s"
         yield Check(name="service", state="ok", detail=detail)
         yield _test_span(client, health)
+        yield _dialects(client)
+
+
+def _dialects(client: Client) -> Check:
+    """Say which dialects are seen, and whether there is something that none of them reads."""
+    try:
+        report = client.dialects(unread=0)
+    except (UnreachableError, ApiError) as error:
+        return Check(name="dialects", state="skipped", detail=f"could not be asked for: {error}")
+    seen = ", ".join(f"{d.name} {d.spans}" for d in report.dialects if d.spans) or "none seen yet"
+    unread = report.unread_count
+    return Check(
+        name="dialects",
+        state="warning" if unread else "ok",
+        detail=f"{seen}; {unread} attributes look like GenAI content and are read by no rule",
+        remedy="'tracejury dialects' lists them; docs/custom-dialects.md says how to read them"
+        if unread
+        else "",
+    )
 
 
 def _test_span(client: Client, health: Health) -> Check:

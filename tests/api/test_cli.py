@@ -15,12 +15,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from tests.helpers.acme import DIALECT, write_run
 from tests.helpers.api import Api, agent_run
 from tests.helpers.docs import DOCS
 from tests.helpers.otlp import make_span, request_of, to_json
 from tracejury.cli import app
 
-COMMANDS = ["serve", "demo", "traces", "sessions", "explain", "sql", "import", "doctor"]
+COMMANDS = ["serve", "demo", "traces", "sessions", "explain", "sql", "import", "dialects", "doctor"]
 NOBODY = "http://127.0.0.1:9"
 TRACE = f"{1:032x}"
 
@@ -318,3 +319,38 @@ def test_secrets_in_exporter_addresses_are_not_shown(monkeypatch: pytest.MonkeyP
     assert "collector:4318" in result.stdout
     assert "hunter2" not in result.stdout
     assert os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"]
+
+
+def test_dialects_lists_what_was_seen_and_what_is_unread(
+    api: Api, url: str, tmp_path: Path
+) -> None:
+    assert "no spans yet" in run("dialects", "--url", url).stdout
+    assert run("import", str(write_run(tmp_path / "run.json")), "--url", url).exit_code == 0
+    api.store(*({**row, "dialect": "otel_genai"} for row in agent_run(1)))
+    text = run("dialects", "--url", url).stdout
+    assert "otel_genai" in text
+    assert "crewai" not in text
+    assert "acme.question  acme.tracing.core  2 spans" in text
+    assert all(len(line) <= 80 for line in text.splitlines()[:4])
+    assert "crewai" in run("dialects", "--all", "--url", url).stdout
+    found = json.loads(run("dialects", "--limit", "1", "--json", "--url", url).stdout)
+    assert len(found["unread"]) == 1
+    assert found["unread_count"] > 1
+    doctor = json.loads(run("doctor", "--json", "--url", url).stdout)["checks"]
+    (check,) = (check for check in doctor if check["name"] == "dialects")
+    assert check["state"] == "warning"
+    assert f"{found['unread_count']} attributes look like GenAI content" in check["detail"]
+
+
+def test_a_dialect_is_tried_on_the_spans_of_the_service(api: Api, url: str, tmp_path: Path) -> None:
+    run("import", str(write_run(tmp_path / "run.json")), "--url", url)
+    result = run("doctor", "--dialects", str(DIALECT), "--json", "--url", url)
+    assert result.exit_code == 0, result.output
+    trial = json.loads(result.stdout)["trial"]
+    assert (trial["spans"], trial["recognized"]) == (5, 5)
+    assert [f["place"] for f in trial["findings"] if not f["hits"]] == [
+        "kinds[1]",
+        "event_kinds[0]",
+    ]
+    few = run("doctor", "--dialects", str(DIALECT), "--records", "2", "--json", "--url", url)
+    assert json.loads(few.stdout)["trial"]["spans"] == 2

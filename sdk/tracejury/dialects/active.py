@@ -188,7 +188,15 @@ def use_dialects(added: Iterable[Dialect] = ()) -> Tables:
 
     Raises: ValueError for a pattern that RE2 does not take.
     """
+    _IN_FORCE[0] = tables_with(added)
+    return _IN_FORCE[0]
+
+
+def tables_with(added: Iterable[Dialect]) -> Tables:
+    """The tables as `use_dialects` puts them in force, for trying them.
+
+    Raises: ValueError for a pattern that RE2 does not take.
+    """
     own = tuple(added)
     names = {dialect.name for dialect in own}
-    _IN_FORCE[0] = Tables((*own, *(d for d in BUILT_IN if d.name not in names)))
-    return _IN_FORCE[0]
+    return Tables((*own, *(d for d in BUILT_IN if d.name not in names)))

@@ -48,7 +48,7 @@ FIRST_KIND: Final = 0
 _COMPANIONS: Final = {"inside": "names", "added": "names", "event": "key", "event_flat": "prefix"}
 # What may stand beside which source.
 _OPTIONS: Final = {"together": "role", "attr": "guard"}
-_SOURCES: Final = (
+SOURCES: Final = (
     *("attr", "inside", "added", "flat", "prefixed", "together"),
     *("event", "event_flat", "messages"),
 )
@@ -179,11 +179,11 @@ class _RulePart(_Part):
 
     @model_validator(mode="after")
     def _has_one_source(self) -> Self:
-        given = [name for name in _SOURCES if getattr(self, name) is not None]
+        given = [name for name in SOURCES if getattr(self, name) is not None]
         if len(given) != 1:
             found = " and ".join(given) if given else "none"
             raise ValueError(
-                f"a rule names one place to read, this one {found}; one of {', '.join(_SOURCES)}"
+                f"a rule names one place to read, this one {found}; one of {', '.join(SOURCES)}"
             )
         wanted = _COMPANIONS.get(given[0])
         if wanted and getattr(self, wanted) is None:

@@ -102,14 +102,14 @@ class Reading:
     def all(self, field: Field) -> Iterator[Any]:
         """All values recorded for the field, the most trusted first."""
         for place in self._places.get(field, ()):
-            value = self._value(place)
+            value = self.value(place)
             if value is not None and value != "":
                 yield value
 
     def first(self, field: Field) -> Any:
         """The most trusted value recorded for the field, or None."""
         for place in self._places.get(field, ()):
-            value = self._value(place)
+            value = self.value(place)
             if value is not None and value != "":
                 return value
         return None
@@ -120,7 +120,7 @@ class Reading:
         attributes = self.attributes
         for field, form, places in self.plan.kept(self.kind):
             for place in places:
-                value = attributes[place] if isinstance(place, str) else self._value(place)
+                value = attributes[place] if isinstance(place, str) else self.value(place)
                 if form == "content":
                     found = _content(value, fields)
                 elif form == "provider":
@@ -141,13 +141,18 @@ class Reading:
             fields.truncated = fields.truncated or is_true(self.first("truncated"))
         return fields
 
-    def _value(self, place: Place) -> Any:
+    def value(self, place: Place) -> Any:
         """What stands at the place; what has to be put together is put together once."""
         if isinstance(place, str):
             return self.attributes[place]
         if place not in self._found:
             self._found[place] = place(self.attributes, self.events)
         return self._found[place]
+
+    def winner(self, field: Field) -> Place | None:
+        """The most trusted place where something is recorded for the field."""
+        places = self._places.get(field, ())
+        return next((p for p in places if self.value(p) not in (None, "")), None)
 
     def _cost(self) -> float | None:
         for value in self.all("cost_usd"):
@@ -216,7 +221,7 @@ def resolve(
 def _kind(tables: Tables, plan: Plan, name: str, attributes: Attributes) -> SpanKind:
     kind: SpanKind | None = None
     for place in plan.kinds:
-        kind = place if isinstance(place, str) else _rule_kind(place, attributes[place.key])
+        kind = place if isinstance(place, str) else rule_kind(place, attributes[place.key])
         if kind is not None:
             break
     if kind is None:
@@ -229,7 +234,8 @@ def _kind(tables: Tables, plan: Plan, name: str, attributes: Attributes) -> Span
 _WEAK: Final = frozenset({"unknown", "workflow", "agent"})
 
 
-def _rule_kind(rule: KindRule, value: Any) -> SpanKind | None:
+def rule_kind(rule: KindRule, value: Any) -> SpanKind | None:
+    """The kind that an attribute's value tells; None if it tells none."""
     if not isinstance(value, str):
         return rule.always
     found = rule.values.get(value)
