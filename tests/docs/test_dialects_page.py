@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -17,18 +14,11 @@ from tracejury.dialects.rules import Dialect
 TEXT = PAGE.read_text("utf-8")
 # Tables whose words for readers are not written yet. Names are only taken away.
 UNDESCRIBED = {
-    "langfuse",
-    "google_adk",
     "strands",
     "agent_framework",
-    "semantic_kernel",
     "autogen",
     "pydantic_ai",
     "logfire",
-    "vercel_ai",
-    "claude_code",
-    "codex",
-    "gemini_cli",
     "uipath",
     "openai_agents",
     "agno",
@@ -36,8 +26,6 @@ UNDESCRIBED = {
     "smolagents",
     "openinference",
     "openllmetry",
-    "langsmith",
-    "mlflow",
     "laminar",
     "braintrust",
     "trulens",
@@ -46,7 +34,6 @@ UNDESCRIBED = {
     "crewai",
     "llamaindex",
     "haystack",
-    "openlit",
     "mastra",
     "genkit",
     "voltagent",
@@ -80,13 +67,3 @@ def test_every_table_has_a_heading_of_its_own() -> None:
     headings = re.findall(r"^### (.+)$", TEXT, re.MULTILINE)
     assert headings == [label_of(dialect) for dialect in BUILT_IN]
     assert len(set(map(anchor, headings))) == len(headings)
-
-
-def test_the_dialect_of_the_example_works(tmp_path: Path) -> None:
-    program = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)[0]
-    path = tmp_path / "example.py"
-    path.write_text(program, encoding="utf-8")
-    run = subprocess.run(
-        [sys.executable, "-W", "error", str(path)], capture_output=True, text=True, check=False
-    )
-    assert (run.returncode, run.stderr) == (0, "")

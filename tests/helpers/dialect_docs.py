@@ -32,14 +32,16 @@ from tracejury.dialects.rules import (
 PAGE = DOCS / "dialects.md"
 _GUARDS: Mapping[Guard, str] = {
     "": "",
-    "not_schema": "unless a JSON Schema",
-    "json_value": "if JSON",
     "quoted": "",
     "mime": "",
+    "not_schema": "unless a JSON Schema",
+    "json_value": "if JSON",
+    "headed": "below its heading in brackets",
+    "sole": "if the only member",
+    "transcript": "if lines that begin with a role",
+    "base64": "JSON sent as bytes",
 }
 _SIGNS = {"recorded": "●", "hand-made": "○"}
-_CODE = re.compile(r"^(?:from \w[\w.]* import |import \w[\w.]*(?: as \w+)?$|\w+ = \w+\()", re.M)
-_SCRIPT = re.compile(r"^(?:import .* from ['\"]|const |let |await )|;$", re.M)
 
 
 def with_generated(page: str, dialects: Sequence[Dialect], evidence: Evidence) -> str:
@@ -151,7 +153,7 @@ def _places(rules: Iterable[Rule]) -> Iterable[str]:
         if isinstance(rule.source, Attr) and rule.source.key in lists:
             continue
         kinds = ", ".join(sorted(rule.kinds))
-        notes = [note for note in (kinds, _GUARDS[rule.guard]) if note]
+        notes = [note for note in (kinds, _GUARDS.get(rule.guard, rule.guard)) if note]
         yield place(rule.source) + (f" ({'; '.join(notes)})" if notes else "")
 
 
@@ -181,8 +183,14 @@ def _remarks(dialect: Dialect) -> str:
     ]
     if dialect.answer_tools:
         found.append(f"- {_listed('The agent answers by calling', dialect.answer_tools)}.")
+    if dialect.tool_names:
+        found.append(f"- {_listed('Tools are named by the group of', dialect.tool_names)}.")
     if dialect.waits:
         found.append(f"- {_listed('Waiting for a person is no latency:', dialect.waits)}.")
+    if dialect.running_totals:
+        found.append("- An agent's totals go on from one run to the next.")
+    if dialect.runs_apart:
+        found.append("- Tools run in traces of their own: a call only asked for is no call here.")
     return "\n".join(found)
 
 
@@ -210,14 +218,7 @@ def _missing(sentences: Sequence[str]) -> str:
 def _enable(lines: str) -> str:
     if not lines.strip():
         return ""
-    return f"To record more:\n\n```{_language(lines)}\n{lines.strip()}\n```"
-
-
-def _language(lines: str) -> str:
-    """Return the language of a block, guessed from how its lines begin."""
-    if _SCRIPT.search(lines):
-        return "js"
-    return "python" if _CODE.search(lines) else "sh"
+    return f"To record more:\n\n```text\n{lines.strip()}\n```"
 
 
 def _header(*titles: str) -> list[str]:
