@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from tracejury.assembly.forest import Forest
-from tracejury.assembly.messages import calls_of
+from tracejury.assembly.messages import calls_of, last_text
 from tracejury.assembly.nodes import Node
 from tracejury.assembly.toolspans import Ran, function_runs, same_name, tool_runs
 from tracejury.assembly.unwrap import PAYLOADS, output_text
@@ -81,7 +81,7 @@ def _asked(forest: Forest, calls: Sequence[Call]) -> list[Asked]:
     Some libraries number the calls of each reply anew: the id of a call that has its result
     already, with other arguments, is another call.
     """
-    requests = [(part, call.main) for call in calls for part in calls_of(call.output)]
+    requests = _asked_of_models(calls)
     if not requests:
         requests = _asked_in_agents(forest, calls)
     seen: dict[str, set[str]] = {}
@@ -100,6 +100,33 @@ def _is_renumbered(part: Part, node: Node, known: set[str]) -> bool:
         return False
     parts = (p for message in node.input for p in message.parts)
     return any(p.type == "tool_result" and p.id == part.id for p in parts)
+
+
+def _asked_of_models(calls: Sequence[Call]) -> list[tuple[Part, Node]]:
+    """The calls in the models' answers; of an answer left out, as the next prompt repeats it."""
+    requests: list[tuple[Part, Node]] = []
+    asked: dict[str, int] = {}
+    for position, call in enumerate(calls):
+        question = last_text(call.input, "user")
+        parts = calls_of(call.output)
+        if not parts and question and not _says_something(call.output):
+            parts = _repeated(calls[position + 1 :], question)[asked.get(question, 0) :]
+        asked[question] = asked.get(question, 0) + len(parts)
+        requests += [(part, call.main) for part in parts]
+    return requests
+
+
+def _says_something(messages: Sequence[Message]) -> bool:
+    return any(part.type != "text" or part.text.strip() for m in messages for part in m.parts)
+
+
+def _repeated(later: Sequence[Call], question: str) -> list[Part]:
+    """The calls since the question in the next prompt, if that works on the same question."""
+    for call in later:
+        if call.input:
+            same = last_text(call.input, "user") == question
+            return calls_of(_since_question(call.input)) if same else []
+    return []
 
 
 def _asked_in_agents(forest: Forest, calls: Sequence[Call]) -> list[tuple[Part, Node]]:
@@ -228,7 +255,7 @@ def _from_span(ran: Ran, request: Asked | None, results: dict[str, Part]) -> Too
         name, call_id = request.part.name or name, call_id or request.part.id
         if ran.dispatched == name:
             arguments = _payload(arguments)
-        if not isinstance(arguments, dict) and request.part.arguments is not None:
+        if _is_unnamed(arguments, request.part.arguments):
             arguments = request.part.arguments
     result = _result_of(call_id, request, results)
     if result is not None:
@@ -256,6 +283,17 @@ def _result_of(call_id: str, request: Asked | None, results: dict[str, Part]) ->
     if found is None and request is not None and request.part.id:
         found = results.get(request.part.id)
     return found
+
+
+def _is_unnamed(arguments: Any, asked: Any) -> bool:
+    """Whether the arguments are no object, or values in order, and the request names them."""
+    if not isinstance(arguments, dict):
+        return asked is not None
+    return (
+        arguments.keys() == {"args"}
+        and isinstance(asked, dict)
+        and arguments["args"] == list(asked.values())
+    )
 
 
 def _from_message(request: Asked, results: dict[str, Part]) -> ToolCall:

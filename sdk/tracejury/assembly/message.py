@@ -65,6 +65,11 @@ def to_role(value: Any, default: Role) -> Role:
     return _ROLES.get(value) or _ROLES.get(value.lower(), default)
 
 
+def is_role(value: Any) -> bool:
+    """Whether the value is a library's word for a role."""
+    return isinstance(value, str) and value in _ROLES
+
+
 def is_message(data: dict[str, Any]) -> bool:
     """Whether the object is one message (rather than a part, or a container of messages)."""
     if "role" in data or "_role" in data:
@@ -157,7 +162,8 @@ def _class_role(kind: str) -> str:
 def _role_of(data: dict[str, Any], default: Role) -> Role:
     role = data.get("role", data.get("_role"))
     if isinstance(role, str):
-        return to_role(role, default)
+        spoken = to_role(role, default)
+        return "tool" if spoken == "user" and data.get("tool_call_id") else spoken
     if isinstance(data.get("source"), str):
         return to_role(data["source"], "assistant")
     return to_role(data.get("type"), default)

@@ -9,9 +9,11 @@ from typing import Any, Final
 from tracejury.assembly.message import (
     MAX_DEPTH,
     is_message,
+    is_role,
     make_message,
     parse_message,
     plain_message,
+    to_role,
 )
 from tracejury.assembly.parts import parse_content, parse_part, part_type
 from tracejury.dialects.decode import PLACEHOLDERS, decode, to_text
@@ -43,6 +45,7 @@ _INPUT_KEYS: Final = (
     "description",
     "data",
 )
+_QUESTIONS: Final = ("input", "user_input", "query", "question", "user_msg", "message")
 _OUTPUT_KEYS: Final = (
     "generations",
     "choices",
@@ -135,10 +138,23 @@ def _collect_list(items: list[Any], role: Role, found: list[Message], depth: int
                 flush()
                 speaker = spoken
             pending.append(part)
+        elif (pair := _pair(item)) is not None:
+            flush()
+            found.append(pair)
         elif not isinstance(item, str):
             flush()
             _collect(item, role, found, depth + 1)
     flush()
+
+
+def _pair(item: Any) -> Message | None:
+    """The message that a pair of role and text is, as LangChain takes them: `["user", "Hi"]`."""
+    if not isinstance(item, list) or len(item) != 2 or not is_role(item[0]):
+        return None
+    text = item[1]
+    if not isinstance(text, str) or not text:
+        return None
+    return make_message(to_role(item[0], "user"), [Part(type="text", text=text)])
 
 
 def _part_role(part: Part, role: Role) -> Role:
@@ -166,6 +182,8 @@ def _collect_container(data: dict[str, Any], role: Role, found: list[Message], d
             continue
         _collect(value, role, found, depth + 1)
         if len(found) > before:
+            if key == "chat_history":
+                _collect_question(data, role, found)
             break
     if len(found) == before:
         _collect_leftover(data, role, found, depth)
@@ -173,6 +191,13 @@ def _collect_container(data: dict[str, Any], role: Role, found: list[Message], d
         system = system_message(_system_of(data))
         if system is not None:
             found.insert(before, system)
+
+
+def _collect_question(data: dict[str, Any], role: Role, found: list[Message]) -> None:
+    """The question that stands beside the history of a conversation."""
+    text = next((t for k in _QUESTIONS if isinstance(t := data.get(k), str) and t), "")
+    if text and text.strip() != last_text(found, "user"):
+        found.append(Message(role=role, parts=(Part(type="text", text=text),)))
 
 
 def _collect_leftover(data: dict[str, Any], role: Role, found: list[Message], depth: int) -> None:

@@ -80,7 +80,7 @@ def _inner_arguments(data: dict[str, Any]) -> Any:
         return data["input"]
     if "arguments" in keys and ("tool_name" in keys or "name" in keys):
         return data["arguments"]
-    if keys == {"input"} and isinstance(data["input"], str):
+    if keys == {"input"} and isinstance(data["input"], str | dict):
         inner = decode(data["input"])
         return inner if isinstance(inner, dict) else data
     return data
@@ -179,6 +179,8 @@ def _from_object(data: dict[str, Any]) -> Output | None:
         return Output(data["output"])
     if keys == {"output"} and isinstance(data["output"], dict):
         return _message_inside(data["output"])
+    if keys == {"output"} and isinstance(data["output"], str):
+        return _from_repr(data["output"])
     if keys == {"outputs"}:
         return Output(data["outputs"])
     if keys == {"result"} and not isinstance(data["result"], dict | list):

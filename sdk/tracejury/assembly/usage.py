@@ -198,6 +198,7 @@ def _without_repeats(calls: list[Call]) -> list[Call]:
     kept: list[Call] = []
     by_response: dict[str, Call] = {}
     alike: dict[tuple[str, int | None, int], list[Call]] = {}
+    by_parent: dict[int, list[Call]] = {}
     several = len({call.main.record.scope_name for call in calls}) > 1
     for call in calls:
         known = by_response.get(call.response_id) if call.response_id else None
@@ -207,11 +208,15 @@ def _without_repeats(calls: list[Call]) -> list[Call]:
             continue
         others = alike.setdefault(_likeness(call), []) if several else []
         twin = next((other for other in others[-_RECENT:] if _is_twin(other, call)), None)
+        siblings = by_parent.setdefault(id(call.nodes[-1].parent), [])
+        if twin is None and call.main.record.end_ns == call.main.record.start_ns:
+            twin = next((other for other in siblings[-_RECENT:] if _is_reply_to(call, other)), None)
         if twin is not None:
             twin.nodes.extend(call.nodes)
             _forget(twin)
             continue
         others.append(call)
+        siblings.append(call)
         kept.append(call)
         if call.response_id:
             by_response[call.response_id] = call
@@ -275,6 +280,18 @@ def _at_one_time(one: Call, other: Call) -> bool:
     if one.usage.total_tokens:
         return overlap >= _OVERLAP_OF_EQUALS * min(lengths)
     return overlap >= _OVERLAP * max(lengths)
+
+
+def _is_reply_to(call: Call, request: Call) -> bool:
+    """Whether the call only reports the reply, streamed, to a request beside it.
+
+    It took no time, and repeats the prompt of the request, which has no answer of its own.
+    """
+    a, b = request.nodes[-1].record, call.main.record
+    if a.scope_name != b.scope_name or not a.start_ns < a.end_ns or has_parts(request.output):
+        return False
+    same_model = request.requested_model == call.requested_model
+    return same_model and request.main.kind == call.main.kind and request.input == call.input
 
 
 class Totals:

@@ -21,6 +21,8 @@ _IDS = ("session_id", "sessionId", "conversation_id", "conversation.id", "thread
 
 DIALECT = Dialect(
     name="generic",
+    label="Any other",
+    source="names that libraries of no table share",
     kinds=(
         KindRule("tracejury.span.kind", 0, {kind: kind for kind in get_args(SpanKind)}),
         KindRule("gen_ai.tool.name", MARK + 10, always="tool"),

@@ -18,8 +18,18 @@ from tracejury.dialects.rules import (
     inside,
 )
 
+_LANGCHAIN_USAGE = "generations.0.0.message.kwargs.usage_metadata.input_tokens"
+
+
+def _usage(*sides: str) -> list[str]:
+    """Where providers' responses count the tokens of a side."""
+    return [f"usage.{side}_tokens" for side in sides]
+
+
 DIALECT = Dialect(
     name="openinference",
+    label="OpenInference",
+    source="openinference-semantic-conventions 0.1.42, instrumentors of 2024-10 to 2026-10",
     scopes=("openinference.",),
     prefixes=("openinference.",),
     kinds=(
@@ -63,7 +73,8 @@ DIALECT = Dialect(
             "embedding.model_name",
             "reranker.model_name",
         ),
-        *inside("request_model", CURRENT + 10, "llm.invocation_parameters", "model"),
+        # Before gen_ai.request.model: written beside it, that one repeats llm.model_name.
+        *inside("request_model", CURRENT - 10, "llm.invocation_parameters", "model"),
         *flat("input", LEGACY, "llm.input_messages", kinds="llm"),
         *flat("input", GENERIC + 5, "llm.input_messages"),
         *flat("input", LEGACY + 80, "llm.prompts"),
@@ -78,6 +89,8 @@ DIALECT = Dialect(
         *attrs("tool_arguments", GENERIC, "input.value", kinds="tool", guard="mime"),
         *attrs("tool_arguments", GENERIC + 20, "tool.parameters", kinds="tool", guard="not_schema"),
         *attrs("tool_result", GENERIC, "output.value", kinds="tool", guard="mime"),
+        # LangChain's own count holds what Anthropic reports apart as cached.
+        *inside("input_tokens", CURRENT + 9, "output.value", _LANGCHAIN_USAGE, kinds="llm"),
         *attrs("input_tokens", CURRENT + 10, "llm.token_count.prompt"),
         *attrs("output_tokens", CURRENT + 10, "llm.token_count.completion"),
         *attrs("total_tokens", CURRENT + 10, "llm.token_count.total"),
@@ -89,6 +102,10 @@ DIALECT = Dialect(
         ),
         *attrs("cache_write_tokens", CURRENT + 10, "llm.token_count.prompt_details.cache_write"),
         *attrs("reasoning_tokens", CURRENT + 10, "llm.token_count.completion_details.reasoning"),
+        *inside("input_tokens", GENERIC, "output.value", *_usage("prompt", "input"), kinds="llm"),
+        *inside(
+            "output_tokens", GENERIC, "output.value", *_usage("completion", "output"), kinds="llm"
+        ),
         *attrs("cost_usd", CURRENT + 10, "llm.cost.total"),
         *attrs("cost_part", CURRENT + 10, "llm.cost.prompt", "llm.cost.completion"),
         *attrs("finish_reasons", CURRENT + 10, "llm.finish_reason"),
@@ -101,4 +118,18 @@ DIALECT = Dialect(
         *attrs("query", GENERIC, "input.value", kinds="retriever reranker"),
     ),
     answer_tools=(r"final_answer",),
+    known=("llm.prompt_template.", "openinference.", "tag.tags", "tool.description"),
+    missing=(
+        "The Bedrock instrumentor records no tool calls up to 0.1.18.",
+        "The Responses API of OpenAI has no token attributes up to 0.1.22 of its instrumentor: "
+        "they are read from the recorded response.",
+        "The MCP instrumentor only hands the trace context on and makes no spans.",
+    ),
+    enable="""\
+pip install arize-phoenix-otel openinference-instrumentation-openai  # or your framework's
+from phoenix.otel import register
+register(endpoint="http://127.0.0.1:4318/v1/traces", auto_instrument=True)
+# sessions and users:
+from openinference.instrumentation import using_attributes
+with using_attributes(session_id="...", user_id="..."): agent.run(...)""",
 )

@@ -23,6 +23,8 @@ _PROPERTIES = "traceloop.association.properties."
 
 DIALECT = Dialect(
     name="openllmetry",
+    label="OpenLLMetry",
+    source="openllmetry 0.33 to 0.62.4, opentelemetry-semantic-conventions-ai 0.4.13 and 0.5.1",
     scopes=("traceloop.tracer",),
     prefixes=("traceloop.",),
     kinds=(
@@ -88,4 +90,23 @@ DIALECT = Dialect(
         *inside("query", LEGACY + 20, "traceloop.entity.input", "query", kinds="retriever"),
         *attrs("query", GENERIC + 2, "traceloop.entity.input", kinds="retriever"),
     ),
+    known=(
+        "gen_ai.openai.",
+        "llm.headers",
+        "llm.is_streaming",
+        "traceloop.",
+    ),
+    missing=(
+        "Streamed replies have no token counts unless the request asks the provider for them; "
+        "Anthropic's had none before 0.40.",
+        "Before 0.5x the Bedrock and Ollama instrumentations leave out what the model asked of "
+        "tools; within one trace it is read from the next prompt.",
+        "The Groq instrumentation before 0.40 cuts the prompt at the first message without text.",
+        "Bedrock models are named without their vendor: claude-3-5-sonnet-20241022-v2:0.",
+    ),
+    enable="""\
+export TRACELOOP_TRACE_CONTENT=true
+from traceloop.sdk import Traceloop
+Traceloop.init(app_name="my-agent", api_endpoint="http://127.0.0.1:4318")
+Traceloop.set_association_properties({"session_id": "...", "user_id": "..."})""",
 )

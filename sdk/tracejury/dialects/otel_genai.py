@@ -1,4 +1,4 @@
-"""OpenTelemetry GenAI semantic conventions, all generations, and MCP.
+"""OpenTelemetry GenAI semantic conventions, all generations.
 
 Source: semantic-conventions v1.26 to v1.44, semantic-conventions-genai.
 """
@@ -10,7 +10,6 @@ from typing import Final
 from tracejury.dialects.rules import (
     CURRENT,
     EVENT,
-    EXPLICIT,
     LEGACY,
     MARK,
     OPERATION,
@@ -21,7 +20,6 @@ from tracejury.dialects.rules import (
     Rule,
     attrs,
     event,
-    inside,
     messages,
 )
 from tracejury.trace import SpanKind
@@ -74,24 +72,22 @@ _TALK = "llm agent workflow step unknown"
 
 DIALECT = Dialect(
     name="otel_genai",
-    prefixes=("gen_ai.", "mcp."),
+    label="OpenTelemetry GenAI",
+    source="semantic-conventions v1.44, opentelemetry-util-genai 1.3b0",
+    prefixes=("gen_ai.",),
     kinds=(
         KindRule("gen_ai.operation.name", OPERATION, OPERATIONS),
-        KindRule("mcp.method.name", EXPLICIT, {"tools/call": "tool"}, always="mcp"),
         KindRule("gen_ai.guardrail.name", MARK, always="guardrail"),
         KindRule("gen_ai.handoff.to_agent", MARK, always="handoff"),
     ),
     names=(
         NameRule(r"execute_tool (.+)", "tool"),
-        NameRule(r"(?:tools/call|MCP request: tools/call) (.+)", "tool"),
         NameRule(r"invoke_agent (.+)", "agent"),
         NameRule(r"chat \S+", "llm"),
     ),
     rules=(
         *attrs("operation", CURRENT, "gen_ai.operation.name"),
-        *attrs("operation", CURRENT + 5, "mcp.method.name"),
         *attrs("session_id", CURRENT, "gen_ai.conversation.id", "gen_ai.session.id"),
-        *attrs("session_id", LEGACY + 90, "mcp.session.id"),
         *attrs("user_id", LEGACY, "gen_ai.request.user", "gen_ai.user.id"),
         *attrs("agent_name", CURRENT, "gen_ai.agent.name"),
         *attrs("provider", CURRENT, "gen_ai.provider.name"),
@@ -103,26 +99,23 @@ DIALECT = Dialect(
         *event("input", EVENT, DETAILS, "gen_ai.input.messages"),
         *messages("input", EVENT + 10, _INPUT_ROLES, _TALK),
         *event("input", LEGACY + 40, "gen_ai.content.prompt", "gen_ai.prompt"),
-        *attrs("input", LEGACY + 45, "gen_ai.request.messages", "gen_ai.prompt"),
+        *attrs("input", LEGACY + 45, "gen_ai.prompt"),
         *attrs("output", CURRENT, "gen_ai.output.messages"),
         *event("output", EVENT, DETAILS, "gen_ai.output.messages"),
         *messages("output", EVENT + 10, {"gen_ai.choice": "assistant"}, _TALK),
         *event("output", LEGACY + 40, "gen_ai.content.completion", "gen_ai.completion"),
-        *attrs("output", LEGACY + 45, "gen_ai.response.text", "gen_ai.completion"),
+        *attrs("output", LEGACY + 45, "gen_ai.completion"),
         *attrs("system", CURRENT, "gen_ai.system_instructions"),
         *event("system", EVENT, DETAILS, "gen_ai.system_instructions"),
         *attrs("tool_definitions", CURRENT, "gen_ai.tool.definitions"),
         *event("tool_definitions", EVENT, DETAILS, "gen_ai.tool.definitions"),
-        *attrs("tool_definitions", LEGACY, "gen_ai.request.available_tools"),
         *attrs("tool_name", CURRENT, "gen_ai.tool.name", "gen_ai.tool.call.name"),
-        *attrs("tool_name", LEGACY, "mcp.tool.name"),
         *attrs("tool_call_id", CURRENT, "gen_ai.tool.call.id", "gen_ai.tool.call_id"),
         *attrs("tool_arguments", CURRENT, "gen_ai.tool.call.arguments"),
-        *attrs("tool_arguments", LEGACY, "gen_ai.tool.args", "gen_ai.tool.input", "tool.input"),
-        *attrs("tool_arguments", LEGACY + 5, "mcp.request.argument"),
+        *attrs("tool_arguments", LEGACY, "gen_ai.tool.args", "tool.input"),
         *event("tool_arguments", LEGACY + 10, "gen_ai.tool.message", "content", "tool"),
         *attrs("tool_result", CURRENT, "gen_ai.tool.call.result", guard="quoted"),
-        *attrs("tool_result", LEGACY, "gen_ai.tool.output", "tool.output", "mcp.response.value"),
+        *attrs("tool_result", LEGACY, "tool.output"),
         *event("tool_result", LEGACY + 10, "gen_ai.choice", "message", "tool"),
         *attrs("input_tokens", CURRENT, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
         *attrs(
@@ -136,7 +129,6 @@ DIALECT = Dialect(
             "gen_ai.usage.cache_read_input_tokens",
             "gen_ai.usage.details.cache_read_tokens",
             "gen_ai.usage.details.cache_read_input_tokens",
-            "gen_ai.usage.input_tokens.cached",
             "gen_ai.usage.cached_input_tokens",
             "gen_ai.usage.prompt_tokens_details.cache_read",
         ),
@@ -149,7 +141,6 @@ DIALECT = Dialect(
             "gen_ai.usage.cache_write_input_tokens",
             "gen_ai.usage.cache_write_tokens",
             "gen_ai.usage.details.cache_write_tokens",
-            "gen_ai.usage.input_tokens.cache_write",
             "gen_ai.usage.prompt_tokens_details.cache_write",
         ),
         *attrs(
@@ -158,7 +149,6 @@ DIALECT = Dialect(
             "gen_ai.usage.reasoning.output_tokens",
             "gen_ai.usage.reasoning_tokens",
             "gen_ai.usage.details.reasoning_tokens",
-            "gen_ai.usage.output_tokens.reasoning",
             "gen_ai.usage.completion_tokens_details.reasoning",
         ),
         *attrs("cost_usd", CURRENT, "gen_ai.usage.cost"),
@@ -176,10 +166,30 @@ DIALECT = Dialect(
         *event("documents", EVENT + 1, "db.search.result", "*"),
         *attrs("query", CURRENT, "gen_ai.retrieval.query.text", "gen_ai.retrieval.query"),
         *attrs("ttft_s", CURRENT, "gen_ai.response.time_to_first_chunk"),
-        *attrs("failed", CURRENT, "gen_ai.tool.status", "mcp.tool.result.is_error"),
-        *inside("failed", LEGACY, "gen_ai.tool.call.result", "isError"),
-        *inside("failed", LEGACY + 5, "mcp.response.value", "isError"),
+        *attrs("failed", CURRENT, "gen_ai.tool.status"),
     ),
+    known=(
+        "gen_ai.openai.",
+        "gen_ai.output.type",
+        "gen_ai.tool.description",
+        "gen_ai.tool.type",
+        "gen_ai.workflow.name",
+    ),
+    missing=(
+        "Messages, tool arguments and tool results are recorded only when asked for (see below).",
+        "Instrumentations of model SDKs record what the model asked for; what a tool gave back "
+        "stands in the next prompt.",
+        "A streamed reply has token counts only if the request asks the provider for them.",
+    ),
+    enable="""\
+export OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318
+export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf
+export OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental
+export OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY
+# older instrumentations put the content into logs; then also:
+export OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true
+export OTEL_LOGS_EXPORTER=otlp
+opentelemetry-instrument python agent.py""",
     not_providers=(
         "strands-agents",
         "microsoft.agent_framework",
