@@ -9,7 +9,9 @@ from tracejury.dialects.rules import (
     CURRENT,
     EVENT,
     LEGACY,
+    MARK,
     Dialect,
+    KindRule,
     NameRule,
     attrs,
     inside,
@@ -21,6 +23,10 @@ DIALECT = Dialect(
     source="pydantic-ai 2.68",
     scopes=("pydantic-ai",),
     prefixes=("pydantic_ai.",),
+    kinds=(
+        KindRule("all_messages_events", MARK, always="agent"),
+        KindRule("pydantic_ai.all_messages", MARK, always="agent"),
+    ),
     names=(
         NameRule(r"agent run", "agent"),
         NameRule(r"running tool(?:: (.+))?", "tool"),
