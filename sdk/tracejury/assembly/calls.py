@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from tracejury.assembly.forest import Forest
-from tracejury.assembly.messages import calls_of, last_text
+from tracejury.assembly.messages import calls_of, last_text, parse_messages
 from tracejury.assembly.nodes import Node
 from tracejury.assembly.toolspans import Ran, function_runs, same_name, tool_runs
 from tracejury.assembly.unwrap import PAYLOADS, output_text
@@ -122,11 +122,19 @@ def _says_something(messages: Sequence[Message]) -> bool:
 
 def _repeated(later: Sequence[Call], question: str) -> list[Part]:
     """The calls since the question in the next prompt, if that works on the same question."""
-    for call in later:
-        if call.input:
-            same = last_text(call.input, "user") == question
-            return calls_of(_since_question(call.input)) if same else []
-    return []
+    call = next((call for call in later if call.input), None)
+    if call is None or last_text(call.input, "user") != question:
+        return []
+    prompts = (calls_of(_since_question(prompt)) for prompt in _prompts(call))
+    return next((parts for parts in prompts if parts), [])
+
+
+def _prompts(call: Call) -> Iterator[Sequence[Message]]:
+    """The prompt in all ways in which it was recorded: some leave out the calls in it."""
+    yield call.input
+    for node in call.nodes:
+        for value in node.reading.all("input"):
+            yield parse_messages(value)
 
 
 def _asked_in_agents(forest: Forest, calls: Sequence[Call]) -> list[tuple[Part, Node]]:

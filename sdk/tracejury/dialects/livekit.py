@@ -73,7 +73,7 @@ DIALECT = Dialect(
         *inside("cache_read_tokens", LEGACY + 30, "lk.llm_metrics", "prompt_cached_tokens"),
         *attrs("ttft_s", CURRENT + 30, "lk.response.ttft"),
     ),
-    known=("lk.",),
+    known=("gen_ai.usage.input_cached_tokens", "gen_ai.usage.text.", "lk."),
     missing=(
         "With `input_delta` a prompt holds only what was added to the one before it.",
         "What a user says reaches the trace as the transcript of speech recognition.",

@@ -13,18 +13,23 @@ from tracejury.dialects.rules import (
     Dialect,
     KindRule,
     NameRule,
+    added,
     attrs,
     flat,
     inside,
 )
 
-_LANGCHAIN_USAGE = "generations.0.0.message.kwargs.usage_metadata.input_tokens"
-
-
-def _usage(*sides: str) -> list[str]:
-    """Where providers' responses count the tokens of a side."""
-    return [f"usage.{side}_tokens" for side in sides]
-
+_INPUT_COUNTS = (
+    "generations.0.0.message.kwargs.usage_metadata.input_tokens",
+    "usage.prompt_tokens",
+)
+# Anthropic counts cached tokens apart; OpenAI's Responses API has the first of these only.
+_INPUT_SUM = (
+    "usage.input_tokens",
+    "usage.cache_read_input_tokens",
+    "usage.cache_creation_input_tokens",
+)
+_OUTPUT_COUNTS = ("usage.completion_tokens", "usage.output_tokens")
 
 DIALECT = Dialect(
     name="openinference",
@@ -89,8 +94,11 @@ DIALECT = Dialect(
         *attrs("tool_arguments", GENERIC, "input.value", kinds="tool", guard="mime"),
         *attrs("tool_arguments", GENERIC + 20, "tool.parameters", kinds="tool", guard="not_schema"),
         *attrs("tool_result", GENERIC, "output.value", kinds="tool", guard="mime"),
-        # LangChain's own count holds what Anthropic reports apart as cached.
-        *inside("input_tokens", CURRENT + 9, "output.value", _LANGCHAIN_USAGE, kinds="llm"),
+        # What the provider or LangChain counted, where the response was recorded: the attributes
+        # leave out cached tokens (LangChain), are absent (Responses API) or mixed up (Agents).
+        *inside("input_tokens", CURRENT + 8, "output.value", *_INPUT_COUNTS, kinds="llm"),
+        *added("input_tokens", CURRENT + 9, "output.value", *_INPUT_SUM, kinds="llm"),
+        *inside("output_tokens", CURRENT + 9, "output.value", *_OUTPUT_COUNTS, kinds="llm"),
         *attrs("input_tokens", CURRENT + 10, "llm.token_count.prompt"),
         *attrs("output_tokens", CURRENT + 10, "llm.token_count.completion"),
         *attrs("total_tokens", CURRENT + 10, "llm.token_count.total"),
@@ -102,10 +110,6 @@ DIALECT = Dialect(
         ),
         *attrs("cache_write_tokens", CURRENT + 10, "llm.token_count.prompt_details.cache_write"),
         *attrs("reasoning_tokens", CURRENT + 10, "llm.token_count.completion_details.reasoning"),
-        *inside("input_tokens", GENERIC, "output.value", *_usage("prompt", "input"), kinds="llm"),
-        *inside(
-            "output_tokens", GENERIC, "output.value", *_usage("completion", "output"), kinds="llm"
-        ),
         *attrs("cost_usd", CURRENT + 10, "llm.cost.total"),
         *attrs("cost_part", CURRENT + 10, "llm.cost.prompt", "llm.cost.completion"),
         *attrs("finish_reasons", CURRENT + 10, "llm.finish_reason"),

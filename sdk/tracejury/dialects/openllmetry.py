@@ -51,6 +51,7 @@ DIALECT = Dialect(
         ),
     ),
     names=(
+        NameRule(r"(?:FunctionTool|QueryEngineTool)\.task", "tool", overrides=True),
         NameRule(r"(.+)\.tool", "tool"),
         NameRule(r"(.+)\.agent", "agent"),
         NameRule(r"(.+)\.workflow", "workflow"),
@@ -63,6 +64,15 @@ DIALECT = Dialect(
             *(_PROPERTIES + k for k in ("session_id", "conversation_id", "thread_id", "chat_id")),
         ),
         *attrs("user_id", LEGACY + 10, _PROPERTIES + "user_id"),
+        # LangChain's metadata, before it was copied into association properties.
+        *inside(
+            "session_id",
+            GENERIC,
+            "traceloop.entity.input",
+            *("metadata.session_id", "metadata.conversation_id", "metadata.thread_id"),
+            kinds="workflow",
+        ),
+        *inside("user_id", GENERIC, "traceloop.entity.input", "metadata.user_id", kinds="workflow"),
         *attrs("agent_name", LEGACY + 20, "traceloop.entity.name", kinds="agent"),
         *attrs("agent_name", LEGACY + 21, _PROPERTIES + "lc_agent_name", kinds="agent"),
         *flat("input", LEGACY + 20, "gen_ai.prompt"),
@@ -72,6 +82,7 @@ DIALECT = Dialect(
         *attrs("output", GENERIC + 2, "traceloop.entity.output", guard="quoted"),
         *attrs("output", GENERIC + 3, "gen_ai.task.output", guard="quoted"),
         *flat("tool_definitions", LEGACY + 10, "llm.request.functions"),
+        *inside("tool_name", LEGACY + 19, "traceloop.entity.output", "tool_name", kinds="tool"),
         *attrs("tool_name", LEGACY + 20, "traceloop.entity.name", kinds="tool"),
         *attrs(
             "tool_arguments", GENERIC + 2, "traceloop.entity.input", kinds="tool", guard="quoted"
