@@ -74,7 +74,10 @@ def assemble(
         error_count=sum(node.error is not None for node in nodes),
         usage=totals.usage,
         cost=totals.cost,
-        models=tuple(dict.fromkeys(c.requested_model for c in calls if c.requested_model)),
+        models=tuple(
+            dict.fromkeys(c.requested_model for c in calls if c.requested_model)
+            or dict.fromkeys(totals.models)
+        ),
         turns=turns,
         tool_calls=tool_calls(forest, calls),
         llm_calls=tuple(_llm_call(call) for call in calls if call.main.kind == "llm"),

@@ -122,6 +122,11 @@ class Node:
         return self._usage
 
     @property
+    def requested_model(self) -> str:
+        """The model that was asked, else the one that answered."""
+        return to_name(self.reading.first("request_model")) or self.fields.model
+
+    @property
     def question(self) -> str:
         """The text of the last user message, "" if there is none."""
         if self._question is None:

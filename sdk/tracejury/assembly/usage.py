@@ -295,9 +295,9 @@ def _is_reply_to(call: Call, request: Call) -> bool:
 
 
 class Totals:
-    """Tokens and cost of a trace."""
+    """Tokens and cost of a trace; the models of spans that stand for calls not recorded."""
 
-    __slots__ = ("cost", "diagnostics", "usage")
+    __slots__ = ("cost", "diagnostics", "models", "usage")
 
     def __init__(self, forest: Forest, calls: list[Call]) -> None:
         self.diagnostics: list[str] = []
@@ -305,11 +305,13 @@ class Totals:
         counted = [call.usage for call in reporting]
         covered = _ancestors(node for call in reporting for node in call.nodes)
         repeated = {call.response_id for call in reporting if call.response_id}
-        counted.extend(
-            node.usage
+        groups = [
+            node
             for node in _topmost(forest, covered, _reports_usage)
             if to_name(node.reading.first("response_id")) not in repeated
-        )
+        ]
+        counted.extend(node.usage for node in groups)
+        self.models = [node.requested_model for node in groups if node.requested_model]
         self.usage = sum_usage(counted)
         if _is_rolled_up_otherwise(reporting, covered):
             self.diagnostics.append("usage_mismatch")

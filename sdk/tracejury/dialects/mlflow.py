@@ -57,6 +57,9 @@ DIALECT = Dialect(
         *attrs("request_model", CURRENT - 1, "model", kinds="llm", guard="quoted"),
         *attrs("tool_result", CURRENT - 1, "gen_ai.tool.call.result", guard="quoted"),
         *inside("request_model", CURRENT + 40, "mlflow.spanInputs", "model", kinds="llm"),
+        *inside("request_model", CURRENT + 41, "invocation_params", "model", kinds="llm"),
+        *inside("request_model", CURRENT + 42, "metadata", "ls_model_name", kinds="llm"),
+        *inside("model", LEGACY + 70, "mlflow.spanOutputs", "model", kinds="llm"),
         *attrs("input", LEGACY + 72, "mlflow.spanInputs", guard="quoted"),
         *attrs("output", LEGACY + 72, "mlflow.spanOutputs", guard="quoted"),
         *attrs("tool_name", CURRENT + 40, "mlflow.spanFunctionName", kinds="tool", guard="quoted"),
@@ -69,16 +72,30 @@ DIALECT = Dialect(
         *inside("total_tokens", CURRENT + 40, _USAGE, "total_tokens"),
         *inside("cache_read_tokens", CURRENT + 40, _USAGE, "cache_read_input_tokens"),
         *inside("cache_write_tokens", CURRENT + 40, _USAGE, "cache_creation_input_tokens"),
+        *inside(
+            "cache_read_tokens",
+            CURRENT + 41,
+            "mlflow.spanOutputs",
+            "usage.cache_read_input_tokens",
+            kinds="llm",
+        ),
+        *inside(
+            "cache_write_tokens",
+            CURRENT + 41,
+            "mlflow.spanOutputs",
+            "usage.cache_creation_input_tokens",
+            kinds="llm",
+        ),
         *inside("cost_usd", CURRENT + 40, "mlflow.llm.cost", "total_cost"),
         *attrs("documents", LEGACY + 40, "mlflow.spanOutputs", kinds="retriever"),
         *attrs("query", LEGACY + 40, "mlflow.spanInputs", kinds="retriever"),
     ),
     cache=(
-        # The tracer of Claude Code passes Anthropic's counts on; autolog adds the cached tokens.
+        # Until 3.3, and in the tracer of Claude Code, Anthropic's counts are passed on; since then
+        # autolog adds the cached tokens.
         CacheRule(
             basis="exclusive",
             scopes=("mlflow.tracing.provider",),
-            present=("mlflow.message.format", "model"),
             absent=("mlflow.llm.provider",),
             providers=("claude",),
         ),

@@ -48,6 +48,18 @@ def parse_repr(text: str) -> Any:
         return None
 
 
+def parse_container(text: str) -> Any:
+    """The data behind the text of a dict or list that holds objects; None if it is none."""
+    if len(text) > MAX_CHARS or text[:1] not in ("{", "["):
+        return None
+    try:
+        reader = _Reader(text)
+        data = reader.value(0)
+        return data if reader.kind is None else None
+    except (_BadTextError, ValueError, SyntaxError, MemoryError):
+        return None
+
+
 class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text

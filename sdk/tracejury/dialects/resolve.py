@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from tracejury.dialects.active import Tables, active
 from tracejury.dialects.decode import (
+    decode,
     is_redacted,
     is_truncated,
     to_amount,
@@ -236,6 +237,9 @@ _WEAK: Final = frozenset({"unknown", "workflow", "agent"})
 
 def rule_kind(rule: KindRule, value: Any) -> SpanKind | None:
     """The kind that an attribute's value tells; None if it tells none."""
+    if rule.member:
+        data = decode(value)
+        value = data.get(rule.member) if isinstance(data, dict) else None
     if not isinstance(value, str):
         return rule.always
     found = rule.values.get(value)

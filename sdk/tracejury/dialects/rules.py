@@ -72,7 +72,7 @@ MARK = 3
 # headed: only if the text has a heading in brackets on a line of its own, which is cut off;
 # sole: only if the name is the object's only member; transcript: only a text of lines that begin
 # with a role (`user: ...`), taken apart into messages; base64: only JSON that was sent as bytes;
-# unprefixed: what follows the first slash.
+# unprefixed: what follows the first slash; tail: what follows the last dot.
 Guard = Literal[
     "",
     "not_schema",
@@ -84,6 +84,7 @@ Guard = Literal[
     "transcript",
     "base64",
     "unprefixed",
+    "tail",
 ]
 
 
@@ -183,12 +184,16 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class KindRule:
-    """An attribute that tells the kind of a span: by its value, or (`always`) by being there."""
+    """An attribute that tells the kind of a span: by its value, or (`always`) by being there.
+
+    `member` names the member that tells it, where the value is an object.
+    """
 
     key: str
     rank: int
     values: Mapping[str, SpanKind] = field(default_factory=dict)
     always: SpanKind | None = None
+    member: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,10 @@ from tracejury.dialects.decode import (
     looks_like_schema,
     salvage,
     to_float,
+    to_name,
     unquoted,
 )
+from tracejury.dialects.pyrepr import parse_container
 from tracejury.dialects.rules import (
     Added,
     Attr,
@@ -60,6 +62,8 @@ def attribute_place(rule: Rule) -> Place | None:
         return _mime_reader(key)
     if rule.guard == "headed":
         return lambda attributes, _: _below_heading(attributes[key])
+    if rule.guard == "tail":
+        return lambda attributes, _: to_name(attributes[key]).rpartition(".")[2]
     if rule.guard == "base64":
         return lambda attributes, _: decode_bytes(attributes[key])
     if rule.guard == "transcript":
@@ -95,7 +99,7 @@ def inside_reader(source: Inside, *, alone: bool = False) -> Reader:
     def read(attributes: Attributes, _: Events) -> Any:
         data = decode(attributes[key])
         if isinstance(data, str):
-            data = decode_bytes(data) or salvage(data)
+            data = decode_bytes(data) or salvage(data) or parse_container(data)
         if not isinstance(data, dict) or (alone and len(data) > 1):
             return None
         values = (_walk(data, path) for path in paths)
