@@ -41,6 +41,7 @@ class Index:
         self.cache: list[CacheRule] = []
         self.records: dict[str, Recorded] = {}
         self.owner: dict[int, str] = {}
+        self.known = tuple([prefix for d in self.dialects for prefix in d.known])
         self.runs_apart = frozenset(d.name for d in self.dialects if d.runs_apart)
         self.agent_sums = frozenset(d.name for d in self.dialects if d.agent_sums)
         for dialect in self.dialects:

@@ -105,7 +105,7 @@ _UNSAFE: Final = re.compile(
 
 def is_known(index: Index, key: str) -> bool:
     """Whether a dialect says of the attribute that it holds nothing to read."""
-    return any(d.known and key.startswith(d.known) for d in index.dialects)
+    return key.startswith(index.known)
 
 
 def pattern_of(key: str) -> str:
