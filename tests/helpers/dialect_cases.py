@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from tracejury.assemble import assemble
+from tracejury.assembly.logs import join_logs
 from tracejury.dialects import Fields, active
 from tracejury.dialects.decode import decode
 from tracejury.dialects.resolve import Reading, read
@@ -163,7 +164,9 @@ def trace_facts(case: DialectCase) -> dict[str, Any]:
 def rules_hit(case: DialectCase) -> set[Rule]:
     """The rules that find something on the case's spans."""
     found: set[Rule] = set()
-    for span in (*case.spans, *map(_log_as_span, case.logs)):
+    joined = join_logs(list(case.spans), case.logs)
+    spans = [replace(span, events=joined.get(span.span_id, span.events)) for span in case.spans]
+    for span in (*spans, *map(_log_as_span, case.logs)):
         reading = reading_of(span)
         events = [(event.name, event.attributes) for event in span.events]
         for _, _, rule, place in reading.plan.entries():
