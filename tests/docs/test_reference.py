@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import typing
 from collections import defaultdict
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 
 from tests.helpers.docs import DOCS, settings, with_dialect_example, with_settings_table
 from tracejury.dialects import custom
+from tracejury.dialects.rules import Guard
+from tracejury.trace import SpanKind
 from tracejury_collector.config import StorageSettings
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.sqlguard import check_select
@@ -30,6 +33,7 @@ def test_the_page_about_own_dialects_is_that_of_the_code() -> None:
     assert page == with_dialect_example(page), "run: python -m tests.helpers.docs"
     sections = (custom.PARTS.values(), [custom.DialectPart])
     words = {name for parts in sections for part in parts for name in part.model_fields}
+    words |= {*typing.get_args(Guard)} - {""} | {*typing.get_args(SpanKind)}
     missing = [word for word in sorted(words) if not re.search(rf"\b{word}\b", page)]
     assert missing == []
 

@@ -19,7 +19,7 @@ from tracejury_collector.store.append import Appender
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.lag import Lag
 from tracejury_collector.store.server import Handler, ReceiverDesk, StoreServer
-from tracejury_collector.store.unread import UnreadLog
+from tracejury_collector.store.unread import UnreadLog, list_unread
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -197,6 +197,21 @@ def test_stopping_answers_what_was_taken_and_accepts_no_more(tmp_path: Path) -> 
             assert fetch(db, "SELECT count(*) FROM base.spans") == [(stored,)]
             with pytest.raises(OSError, match=r"No such file|refused"):
                 await asyncio.open_unix_connection(str(path))
+            writer.close()
+
+    asyncio.run(scenario())
+
+
+def test_what_is_unread_is_noted_and_nonsense_about_it_refused(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with _served(tmp_path) as (db, _, path):
+            reader, writer = await _connect(path)
+            write_frame(writer, {"op": "unread", "id": 1}, b'[["nova","nova.prompt",2,"x"]]')
+            write_frame(writer, {"op": "unread", "id": 2}, b'[["nova",7]]')
+            replies = await _replies(reader, 2)
+            assert replies[1] == {"op": "noted", "id": 1}
+            assert (replies[2]["op"], replies[2]["retry"]) == ("failed", False)
+            assert [(row.key, row.spans) for row in list_unread(db)] == [("nova.prompt", 2)]
             writer.close()
 
     asyncio.run(scenario())

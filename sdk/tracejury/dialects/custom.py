@@ -47,7 +47,7 @@ FIRST_KIND: Final = 0
 # What stands beside which source.
 _COMPANIONS: Final = {"inside": "names", "added": "names", "event": "key", "event_flat": "prefix"}
 # What may stand beside which source.
-_OPTIONS: Final = {"together": "role", "attr": "guard"}
+_OPTIONS: Final = {"role": ("together",), "guard": ("attr", "inside", "event")}
 SOURCES: Final = (
     *("attr", "inside", "added", "flat", "prefixed", "together"),
     *("event", "event_flat", "messages"),
@@ -75,11 +75,22 @@ def _pattern(value: str) -> str:
     return value
 
 
+def _pattern_with_group(value: str) -> str:
+    if not linear(value).groups:
+        raise ValueError(f"{value!r} has no group; put the tool's own name in parentheses")
+    return value
+
+
 Words = Annotated[
     list[str], BeforeValidator(_listed), pydantic.Field(min_length=1, max_length=MAX_ITEMS)
 ]
 Patterns = Annotated[
     list[Annotated[str, AfterValidator(_pattern)]],
+    BeforeValidator(_listed),
+    pydantic.Field(max_length=MAX_ITEMS),
+]
+NamePatterns = Annotated[
+    list[Annotated[str, AfterValidator(_pattern_with_group)]],
     BeforeValidator(_listed),
     pydantic.Field(max_length=MAX_ITEMS),
 ]
@@ -192,9 +203,10 @@ class _RulePart(_Part):
             if getattr(self, name) is not None:
                 with_ = " or ".join(s for s, c in _COMPANIONS.items() if c == name)
                 raise ValueError(f"{name} stands beside {with_}, not beside {given[0]}; remove it")
-        for source, option in _OPTIONS.items():
-            if getattr(self, option) and given[0] != source:
-                raise ValueError(f"{option} stands beside {source}, not {given[0]}; remove it")
+        for option, sources in _OPTIONS.items():
+            if getattr(self, option) and given[0] not in sources:
+                fit = " or ".join(sources)
+                raise ValueError(f"{option} stands beside {fit}, not {given[0]}; remove it")
         return self
 
     def build(self) -> list[rules.Rule]:
@@ -207,7 +219,7 @@ class _RulePart(_Part):
             ]
         if self.flat:
             return rules.flat(self.field, self.rank, self.flat, " ".join(self.kinds))
-        return [rules.Rule(self.field, self._source(), self.rank, chosen)]
+        return [rules.Rule(self.field, self._source(), self.rank, chosen, self.guard)]
 
     def _source(self) -> rules.Source:
         names = tuple(self.names or ())
@@ -242,10 +254,12 @@ class DialectPart(_Part):
     cache: Annotated[list[_CachePart], pydantic.Field(max_length=MAX_ITEMS)] = []
     records: Annotated[list[_RecordPart], pydantic.Field(max_length=MAX_ITEMS)] = []
     answer_tools: Patterns = []
+    tool_names: NamePatterns = []
     not_providers: Words = []
     waits: Patterns = []
     running_totals: bool = False
     runs_apart: bool = False
+    agent_sums: bool = False
     known: Words = []
     missing: Annotated[list[Text], BeforeValidator(_listed)] = []
     enable: Text = ""
@@ -334,10 +348,12 @@ def _table(part: DialectPart, found: list[rules.Rule]) -> rules.Dialect:
         cache=tuple(rule.build() for rule in part.cache),
         records=tuple(record.build() for record in part.records),
         answer_tools=tuple(part.answer_tools),
+        tool_names=tuple(part.tool_names),
         not_providers=tuple(name.lower() for name in part.not_providers),
         waits=tuple(part.waits),
         running_totals=part.running_totals,
         runs_apart=part.runs_apart,
+        agent_sums=part.agent_sums,
         known=tuple(part.known),
         missing=tuple(part.missing),
         enable=part.enable,
