@@ -111,6 +111,7 @@ class _KindPart(_Part):
     values: dict[str, SpanKind] = {}
     always: SpanKind | None = None
     rank: KindRank = FIRST_KIND
+    member: str = ""
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
@@ -119,7 +120,7 @@ class _KindPart(_Part):
         return self
 
     def build(self) -> rules.KindRule:
-        return rules.KindRule(self.key, self.rank, dict(self.values), self.always)
+        return rules.KindRule(self.key, self.rank, dict(self.values), self.always, self.member)
 
 
 class _EventKindPart(_Part):
