@@ -35,8 +35,6 @@ UNDESCRIBED = {
     "llamaindex",
     "haystack",
     "mastra",
-    "genkit",
-    "voltagent",
     "litellm",
     "livekit",
     "pipecat",
