@@ -45,6 +45,12 @@ _INPUT_KEYS: Final = (
     "description",
     "data",
 )
+_PART_ROLES: Final[dict[Any, Role]] = {
+    "system-prompt": "system",
+    "user-prompt": "user",
+    "tool-return": "tool",
+    "retry-prompt": "tool",
+}
 _QUESTIONS: Final = ("input", "user_input", "query", "question", "user_msg", "message")
 _OUTPUT_KEYS: Final = (
     "generations",
@@ -167,10 +173,26 @@ def _collect_object(data: dict[str, Any], role: Role, found: list[Message], dept
     if is_message(data):
         if (message := parse_message(data, role, depth)) is not None:
             found.append(message)
+    elif "kind" in data and isinstance(data.get("parts"), list):
+        _collect_model_message(data["parts"], found)
     elif part_type(data):
         _collect_list([data], role, found, depth)
     else:
         _collect_container(data, role, found, depth)
+
+
+def _collect_model_message(parts: list[Any], found: list[Message]) -> None:
+    """The messages that one request or response of Pydantic AI's own format holds."""
+    for block in parts:
+        part = parse_part(block) if part_type(block) else None
+        if part is None:
+            continue
+        role = _PART_ROLES.get(block.get("part_kind"), "assistant")
+        role = "user" if block.get("part_kind") == "retry-prompt" and not part.name else role
+        if found and found[-1].role == role == "assistant":
+            found[-1] = make_message(role, [*found[-1].parts, part])
+        else:
+            found.append(make_message(role, [part]))
 
 
 def _collect_container(data: dict[str, Any], role: Role, found: list[Message], depth: int) -> None:

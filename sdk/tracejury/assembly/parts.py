@@ -59,6 +59,13 @@ _TYPES: Final[dict[str, PartType]] = {
     ),
     "refusal": "refusal",
 }
+# How Pydantic AI writes the parts of its own messages.
+_PART_KINDS: Final[dict[str, PartType]] = {
+    **dict.fromkeys(("system-prompt", "user-prompt", "text"), "text"),
+    **dict.fromkeys(("tool-call", "builtin-tool-call"), "tool_call"),
+    **dict.fromkeys(("tool-return", "builtin-tool-return", "retry-prompt"), "tool_result"),
+    "thinking": "reasoning",
+}
 _HOSTED: Final = frozenset(
     {
         "web_search_call",
@@ -110,8 +117,10 @@ def part_type(block: Any) -> PartType | None:
     """What kind of part the block is; None if it is no part of a message."""
     if not isinstance(block, dict):
         return None
-    kind = block.get("type")
+    kind = block.get("type", block.get("part_kind"))
     if isinstance(kind, str):
+        if "part_kind" in block and (written := _PART_KINDS.get(kind)) is not None:
+            return written
         found = _NAMED.get(kind) or _TYPES.get(kind.lower().replace("-", "_"))
         if found is not None:
             return found

@@ -80,6 +80,8 @@ def _inner_arguments(data: dict[str, Any]) -> Any:
         return data["input"]
     if "arguments" in keys and ("tool_name" in keys or "name" in keys):
         return data["arguments"]
+    if keys == {"args_json"} or keys == {"args_dict"}:
+        return next(iter(data.values()))
     if keys == {"input"} and isinstance(data["input"], str | dict):
         inner = decode(data["input"])
         return inner if isinstance(inner, dict) else data

@@ -26,9 +26,11 @@ DIALECT = Dialect(
     kinds=(
         KindRule("all_messages_events", MARK, always="agent"),
         KindRule("pydantic_ai.all_messages", MARK, always="agent"),
+        KindRule("all_messages", MARK, always="agent"),
     ),
     names=(
         NameRule(r"agent run", "agent"),
+        NameRule(r"model request", "llm"),
         NameRule(r"running tool(?:: (.+))?", "tool"),
         NameRule(r"running \d+ tools?", "step"),
         NameRule(r"running output function(?:: (.+))?", "step", overrides=True),
@@ -39,6 +41,10 @@ DIALECT = Dialect(
         *attrs("input", CURRENT + 30, "pydantic_ai.all_messages", kinds="agent"),
         *attrs("input", EVENT + 20, "all_messages_events", kinds="agent"),
         *attrs("input", EVENT + 30, "events", kinds="llm"),
+        *attrs("input", EVENT + 21, "all_messages", kinds="agent"),
+        *attrs("output", EVENT + 21, "all_messages", kinds="agent"),
+        *inside("input_tokens", LEGACY, "usage", "request_tokens", kinds="llm agent"),
+        *inside("output_tokens", LEGACY, "usage", "response_tokens", kinds="llm agent"),
         *attrs("final_output", CURRENT, "final_result"),
         *attrs("output", CURRENT + 20, "final_result", kinds="agent"),
         *attrs("output", CURRENT + 30, "pydantic_ai.all_messages", kinds="agent"),
