@@ -264,7 +264,12 @@ def _is_twin(one: Call, other: Call) -> bool:
         return False
     if one.nodes[-1].is_above(other.main) or other.nodes[-1].is_above(one.main):
         return False
-    return [m.text for m in one.output] == [m.text for m in other.output]
+    return _said(one) == _said(other)
+
+
+def _said(call: Call) -> list[str]:
+    """What the call answered in words; some libraries leave out messages that only ask for tools."""
+    return [message.text for message in call.output if message.text]
 
 
 def _at_one_time(one: Call, other: Call) -> bool:
