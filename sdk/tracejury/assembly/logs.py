@@ -100,4 +100,4 @@ def event_name(name: str, attributes: Mapping[str, Any]) -> str:
     """The event's name: its own, unless that is only its place in source code (Rust's tracing)."""
     if name and not _SOURCE_PLACE.fullmatch(name):
         return name
-    return to_name(attributes.get("event.name")) or name
+    return to_name(attributes.get("event.name")) or to_name(attributes.get("event_name")) or name

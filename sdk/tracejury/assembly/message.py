@@ -147,12 +147,20 @@ def _opened(data: dict[str, Any]) -> Any:
     if isinstance(data.get("data"), dict) and "content" in data["data"]:
         return {"role": data.get("type"), **data["data"]}
     content = data.get("content")
-    if isinstance(content, dict) and isinstance(content.get("parts"), list):
-        return content
+    if isinstance(content, dict) and "type" not in content:
+        return _inside(content, data)
     message = decode(data.get("message"))
     if isinstance(message, list):
         return {"role": data.get("role", "assistant"), "content": message}
     return message if isinstance(message, dict | str) and message else data
+
+
+def _inside(content: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+    """The message that stands whole in another's content, as in logs of Google and Amazon."""
+    if isinstance(content.get("parts"), list):
+        return content
+    spoken = content.get("content", content.get("message"))
+    return {**content, "role": data.get("role"), "content": spoken} if spoken else data
 
 
 def _class_role(kind: str) -> str:

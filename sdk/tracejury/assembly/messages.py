@@ -126,6 +126,10 @@ def _collect_list(items: list[Any], role: Role, found: list[Message], depth: int
         item = raw if isinstance(raw, dict) else _decoded(raw)
         part = None
         if isinstance(item, dict):
+            if (inner := _messages_inside(item)) and depth < MAX_DEPTH:
+                flush()
+                _collect_list(inner, role, found, depth + 1)
+                continue
             message = plain_message(item)
             if message is not None or is_message(item):
                 if pending:
@@ -161,6 +165,16 @@ def _pair(item: Any) -> Message | None:
     if not isinstance(text, str) or not text:
         return None
     return make_message(to_role(item[0], "user"), [Part(type="text", text=text)])
+
+
+def _messages_inside(item: dict[str, Any]) -> list[Any]:
+    """The messages that stand as JSON in the text of this one, as in logs of Amazon."""
+    text = item.get("content")
+    if not isinstance(text, str) or not text.startswith('[{"role"'):
+        return []
+    data = decode(text)
+    found = data if isinstance(data, list) else []
+    return found if all(isinstance(m, dict) and "parts" in m for m in found) else []
 
 
 def _part_role(part: Part, role: Role) -> Role:

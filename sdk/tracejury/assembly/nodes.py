@@ -178,6 +178,8 @@ class Node:
 def _one_side(value: Any, side: Side) -> Any:
     """Of a list of events that holds both sides of a call, those of one side."""
     data = decode(value)
+    if isinstance(data, dict) and side == "output":
+        return _chosen(data)
     if not isinstance(data, list):
         return data
     if not [item for item in data if isinstance(item, dict) and "event.name" in item]:
@@ -187,6 +189,21 @@ def _one_side(value: Any, side: Side) -> Any:
     if side == "output" and choices:
         return choices
     return [item for item in events if item not in choices]
+
+
+def _chosen(data: dict[str, Any]) -> dict[str, Any]:
+    """Of a log that takes what was said before for output as well, what was said last."""
+    messages = data.get("messages")
+    if data.keys() != {"messages"} or not isinstance(messages, list):
+        return data
+    chosen = [
+        message
+        for message in messages
+        if isinstance(message, dict)
+        and isinstance(message.get("content"), dict)
+        and "message" in message["content"]
+    ]
+    return {"messages": chosen} if chosen else data
 
 
 def _said(found: tuple[Message, ...]) -> tuple[Message, ...]:
@@ -244,6 +261,9 @@ def span_usage(fields: Fields, reading: Reading) -> Usage:
     cached = (read_ or 0) + (written or 0)
     if input_ is not None and cached and _excludes_cache(fields, reading, cached, total):
         input_ += cached
+    apart = to_int(reading.first("reasoning_apart"))
+    if output is not None and apart and (total is None or total >= (input_ or 0) + output + apart):
+        output += apart
     if input_ is not None or output is not None:
         total = (input_ or 0) + (output or 0)
     return Usage(

@@ -135,9 +135,23 @@ def merged_usage(usages: Sequence[Usage]) -> Usage:
         return usages[0]
     known = sorted(usages, key=lambda usage: not has_usage(usage))
     fields = {name: _first([getattr(u, name) for u in known]) for name in Usage.__slots__}
+    fields["output_tokens"] = _with_reasoning(known)
     if fields["input_tokens"] is not None or fields["output_tokens"] is not None:
         fields["total_tokens"] = (fields["input_tokens"] or 0) + (fields["output_tokens"] or 0)
     return Usage(**fields)
+
+
+def _with_reasoning(usages: Sequence[Usage]) -> int | None:
+    """The first output reported; where it lacks the reasoning that a span around it adds, its."""
+    output = _first([usage.output_tokens for usage in usages])
+    if output is None or usages[0].reasoning_tokens is not None:
+        return output
+    whole = (
+        usage.output_tokens
+        for usage in usages[1:]
+        if usage.reasoning_tokens and usage.output_tokens == output + usage.reasoning_tokens
+    )
+    return next(whole, output)
 
 
 def _first(values: Iterable[T | None]) -> T | None:

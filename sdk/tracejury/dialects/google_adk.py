@@ -10,6 +10,7 @@ from tracejury.dialects.rules import (
     EVENT,
     LEGACY,
     MARK,
+    VENDOR,
     Dialect,
     KindRule,
     NameRule,
@@ -23,6 +24,7 @@ _REQUEST = "gcp.vertex.agent.llm_request"
 _RESPONSE = "gcp.vertex.agent.llm_response"
 _RESULT = "gcp.vertex.agent.tool_response"
 _USAGE = "usage_metadata."
+_REASONING = "gen_ai.usage.experimental.reasoning_tokens"
 
 DIALECT = Dialect(
     name="google_adk",
@@ -54,22 +56,21 @@ DIALECT = Dialect(
         *inside("failed", LEGACY, _RESULT, "status"),
         *inside("failure", LEGACY, _RESULT, "error", "error_details"),
         *inside("failure", CURRENT, "gen_ai.tool.call.result", "error", "error_details"),
+        # Of these, an attribute held the total up to 1.5, and lacked the thoughts up to 1.28.
         *added(
             "input_tokens",
-            LEGACY,
+            VENDOR,
             _RESPONSE,
             _USAGE + "prompt_token_count",
             _USAGE + "tool_use_prompt_token_count",
         ),
-        *added(
-            "output_tokens",
-            LEGACY,
-            _RESPONSE,
-            _USAGE + "candidates_token_count",
-            _USAGE + "thoughts_token_count",
-        ),
+        *inside("output_tokens", VENDOR, _RESPONSE, _USAGE + "candidates_token_count"),
         *inside("cache_read_tokens", LEGACY, _RESPONSE, _USAGE + "cached_content_token_count"),
+        *inside("total_tokens", LEGACY, _RESPONSE, _USAGE + "total_token_count"),
+        *attrs("reasoning_tokens", CURRENT, _REASONING),
         *inside("reasoning_tokens", LEGACY, _RESPONSE, _USAGE + "thoughts_token_count"),
+        *attrs("reasoning_apart", CURRENT, _REASONING),
+        *inside("reasoning_apart", LEGACY, _RESPONSE, _USAGE + "thoughts_token_count"),
     ),
     not_providers=("gcp.vertex.agent",),
     known=(

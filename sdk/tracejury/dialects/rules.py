@@ -31,6 +31,7 @@ Field = Literal[
     "cache_read_tokens",
     "cache_write_tokens",
     "reasoning_tokens",
+    "reasoning_apart",
     "cost_usd",
     "cost_part",
     "error_type",
