@@ -25,9 +25,8 @@ _RESPONSE_KEYS = frozenset(
 # A tool's output that has none of these keys stands in no envelope.
 _ENVELOPES = frozenset(
     {"content", "isError", "kwargs", "lc", "output", "outputs", "raw_output", "response"}
-    | {"result", "toolUseId", "tool_call_id", "type", "message", "messages"}
+    | {"result", "toolUseId", "tool_call_id", "type", "messages"}
 )
-_CHOICE_KEYS = frozenset({"message", "id", "finish_reason", "tool.result"})
 _MCP_KEYS = frozenset({"content", "structuredContent", "isError", "_meta", "meta"})
 _TEXT_TYPES = frozenset({"text", "output_text", "input_text", "content"})
 _VALUE_TYPES = frozenset(
@@ -79,8 +78,8 @@ def _inner_arguments(data: dict[str, Any]) -> Any:
         return data["args"]
     if "toolUseId" in keys and "input" in keys:
         return data["input"]
-    if keys == {"messages"} or data.get("role") == "tool":
-        return _sole_content(data)
+    if keys == {"messages"}:
+        return _logged(data)
     if "arguments" in keys and ("tool_name" in keys or "name" in keys):
         return data["arguments"]
     if keys == {"args_json"} or keys == {"args_dict"}:
@@ -91,12 +90,14 @@ def _inner_arguments(data: dict[str, Any]) -> Any:
     return data
 
 
-def _sole_content(data: dict[str, Any]) -> Any:
-    """What the only message, or a tool's message, holds; else the object."""
-    messages = data.get("messages")
-    message = messages[0] if isinstance(messages, list) and len(messages) == 1 else data
+def _logged(data: dict[str, Any]) -> Any:
+    """What the only message holds in a log that AgentCore writes for a tool; else the object."""
+    messages = data["messages"]
+    message = messages[0] if isinstance(messages, list) and len(messages) == 1 else None
     content = message.get("content") if isinstance(message, dict) else None
-    return data if content is None else content
+    if not isinstance(content, dict):
+        return data
+    return content.get("message", content.get("content", data))
 
 
 def _called_with(args: Any, kwargs: Any) -> Any:
@@ -172,10 +173,8 @@ def _from_object(data: dict[str, Any]) -> Output | None:
         return None
     keys = data.keys()
     if keys == {"messages"}:
-        content = _sole_content(data)
+        content = _logged(data)
         return None if content is data else Output(content)
-    if "message" in keys and keys <= _CHOICE_KEYS:
-        return Output(data["message"], False, _text(data.get("id")))
     if "lc" in keys and isinstance(data.get("kwargs"), dict):
         return Output({"type": "tool", **data["kwargs"]}) if "content" in data["kwargs"] else None
     if data.get("type") == "tool" and isinstance(data.get("data"), dict):
