@@ -282,7 +282,7 @@ def _is_twin(one: Call, other: Call) -> bool:
 
 
 def _said(call: Call) -> list[str]:
-    """What the call answered in words; some libraries leave out messages that only ask for tools."""
+    """What the call said; some libraries leave out messages that only ask for tools."""
     return [message.text for message in call.output if message.text]
 
 

@@ -13,6 +13,7 @@ from tracejury.dialects.rules import (
     EXPLICIT,
     GENERIC,
     LEGACY,
+    CacheRule,
     Dialect,
     KindRule,
     NameRule,
@@ -40,6 +41,15 @@ _MCP_METHODS: Final[dict[str, SpanKind]] = {
         "mcp",
     ),
 }
+_CACHE_READ = (
+    "cache_read_input_tokens",
+    "prompt_tokens_details.cached_tokens",
+    "input_tokens_details.cached_tokens",
+)
+_REASONING = (
+    "completion_tokens_details.reasoning_tokens",
+    "output_tokens_details.reasoning_tokens",
+)
 
 DIALECT = Dialect(
     name="logfire",
@@ -83,11 +93,29 @@ DIALECT = Dialect(
             "usage.output_tokens",
         ),
         *inside("cache_read_tokens", LEGACY, "response_data", "usage.cache_read_input_tokens"),
+        *inside("cache_read_tokens", LEGACY + 1, "gen_ai.usage.raw", *_CACHE_READ),
         *inside("cache_write_tokens", LEGACY, "response_data", "usage.cache_creation_input_tokens"),
+        *inside(
+            "cache_write_tokens", LEGACY + 1, "gen_ai.usage.raw", "cache_creation_input_tokens"
+        ),
+        *inside("reasoning_tokens", LEGACY + 1, "gen_ai.usage.raw", *_REASONING),
+        *attrs("response_id", LEGACY, "response_id", kinds="llm"),
         *inside("request_model", LEGACY, "request_data", "model"),
         *inside("model", CURRENT + 85, "request_data", "model"),
     ),
-    known=("code.", "logfire.", "thread."),
+    cache=(
+        CacheRule(basis="inclusive", scopes=("logfire",), present=("gen_ai.usage.raw",)),
+        CacheRule(
+            basis="exclusive",
+            scopes=("logfire",),
+            absent=("gen_ai.usage.input_tokens",),
+            providers=("anthropic", "claude"),
+        ),
+    ),
+    known=(
+        *("agent_trace_id", "code.", "logfire.", "mcp_data", "model_settings", "output_type"),
+        "thread.",
+    ),
     missing=(
         "Of a reply that is streamed, the text stands in a span of its own beside the request.",
     ),

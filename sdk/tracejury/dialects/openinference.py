@@ -122,7 +122,10 @@ DIALECT = Dialect(
         *attrs("query", GENERIC, "input.value", kinds="retriever reranker"),
     ),
     answer_tools=(r"final_answer",),
-    known=("llm.prompt_template.", "openinference.", "tag.tags", "tool.description"),
+    known=(
+        *("input.mime_type", "llm.prompt_template.", "openinference.", "output.mime_type"),
+        *("tag.tags", "tool.description"),
+    ),
     missing=(
         "The Bedrock instrumentor records no tool calls up to 0.1.18.",
         "The Responses API of OpenAI has no token attributes up to 0.1.22 of its instrumentor: "

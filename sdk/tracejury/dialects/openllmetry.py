@@ -102,7 +102,8 @@ DIALECT = Dialect(
         *attrs("query", GENERIC + 2, "traceloop.entity.input", kinds="retriever"),
     ),
     known=(
-        "gen_ai.openai.",
+        *("gen_ai.completion.tool.", "gen_ai.is_streaming", "gen_ai.openai.", "gen_ai.task."),
+        "gen_ai.workflow.",
         "llm.headers",
         "llm.is_streaming",
         "traceloop.",

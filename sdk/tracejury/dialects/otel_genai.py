@@ -159,6 +159,7 @@ DIALECT = Dialect(
             CURRENT,
             "gen_ai.response.finish_reasons",
             "gen_ai.response.finish_reason",
+            "anthropic.message.stop_reason",
         ),
         Rule("params", Prefixed("gen_ai.request"), CURRENT),
         *attrs("documents", CURRENT, "gen_ai.retrieval.documents"),

@@ -63,7 +63,8 @@ DIALECT = Dialect(
         "gen_ai.usage.details.",
         "logfire.json_schema",
         "model_request_parameters",
-        "pydantic_ai.variable_instructions",
+        "pydantic_ai.",
+        "tool_responses",
     ),
     missing=(
         "With `include_content=False` messages and tool calls keep their structure and no content.",
