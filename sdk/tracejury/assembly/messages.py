@@ -76,6 +76,10 @@ _OUTPUT_KEYS: Final = (
 
 # A block of text wholly inside one tag, as `<session_context>` or `<system-reminder>`.
 _CONTEXT: Final = re.compile(r"<([a-z]+[_-][a-z_-]{1,60})>.*</\1>", re.S)
+# How Google ADK begins what it tells an agent of another agent.
+_QUOTATION: Final = re.compile(
+    r"For context:(?: below is a transcript of what another agent did\b.*)?", re.S
+)
 
 
 def parse_messages(value: Any, role: Role = "user") -> tuple[Message, ...]:
@@ -267,12 +271,22 @@ def last_text(messages: Sequence[Message], role: Role) -> str:
     """The text of the last message of a role that holds some.
 
     Coding agents put context beside the user's words, each block a part in a tag of its own:
-    such parts are left out where others are there.
+    such parts are left out where others are there. What other agents did is no user's text.
     """
+    quoted = ""
     for message in reversed(messages):
         if message.role == role and (text := message.text.strip()):
+            if role == "user" and _is_quotation(message):
+                quoted = quoted or text
+                continue
             return _without_context(message) if role == "user" and text[0] == "<" else text
-    return ""
+    return quoted
+
+
+def _is_quotation(message: Message) -> bool:
+    """Whether the message tells an agent of Google ADK's what another agent did."""
+    first = message.parts[0].text
+    return first.startswith("For context:") and _QUOTATION.fullmatch(first.strip()) is not None
 
 
 def _without_context(message: Message) -> str:

@@ -21,7 +21,7 @@ DIALECT = Dialect(
     scopes=_SCOPES,
     names=(
         NameRule(r"workflow\.run(?: .+)?", "workflow"),
-        NameRule(r"workflow\.build(?: .+)?", "setup"),
+        NameRule(r"workflow\.build(?: .+)?", "event"),
         NameRule(r"(?:executor\.process|edge_group\.process|message\.send)(?: .+)?", "step"),
     ),
     cache=(
