@@ -88,6 +88,23 @@ def _mime_reader(key: str) -> Reader:
     return read
 
 
+class _Last:
+    """The text decoded last: several rules look inside one attribute, one after the other."""
+
+    both: tuple[str, Any] = ("", "")
+
+
+def _decoded(value: Any) -> Any:
+    """What `decode` gives; the data is shared and not to be changed."""
+    if not isinstance(value, str):
+        return decode(value)
+    text, data = _Last.both
+    if text is not value:
+        data = decode(value)
+        _Last.both = (value, data)
+    return data
+
+
 def inside_reader(source: Inside, *, alone: bool = False) -> Reader:
     """A reader of the first name that holds something inside an attribute's JSON.
 
@@ -97,7 +114,7 @@ def inside_reader(source: Inside, *, alone: bool = False) -> Reader:
     paths = tuple(tuple(name.split(".")) for name in source.names)
 
     def read(attributes: Attributes, _: Events) -> Any:
-        data = decode(attributes[key])
+        data = _decoded(attributes[key])
         if isinstance(data, str):
             data = decode_bytes(data) or salvage(data) or parse_container(data)
         if not isinstance(data, dict) or (alone and len(data) > 1):
@@ -115,7 +132,7 @@ def added_reader(source: Added) -> Reader:
     prefixes = tuple(name[:-1] for name in source.names if name.endswith("*"))
 
     def read(attributes: Attributes, _: Events) -> Any:
-        data = decode(attributes[key])
+        data = _decoded(attributes[key])
         if to_float(_walk(data, first)) is None:
             return None
         values = [_walk(data, path) for path in paths]
