@@ -5,7 +5,7 @@ Source: openlit 1.33 and 1.45.
 
 from __future__ import annotations
 
-from tracejury.dialects.rules import LEGACY, CacheRule, Dialect, EventKey, Rule, attrs
+from tracejury.dialects.rules import GENERIC, LEGACY, CacheRule, Dialect, EventKey, Rule, attrs
 
 # These pass on what the provider's API counts, and that leaves cached tokens out of the input.
 _EXCLUSIVE = ("openlit.instrumentation.anthropic", "openlit.instrumentation.bedrock")
@@ -17,6 +17,8 @@ DIALECT = Dialect(
     scopes=("openlit",),
     sdks=("openlit",),
     rules=(
+        *attrs("input", GENERIC + 40, "gen_ai.workflow.input"),
+        *attrs("output", GENERIC + 40, "gen_ai.workflow.output"),
         *attrs("tool_arguments", LEGACY + 80, "function.kwargs"),
         # Until 1.33 the prompt is one text: a line per message.
         Rule(
@@ -35,6 +37,7 @@ DIALECT = Dialect(
         "function.",
         "gen_ai.application_name",
         "gen_ai.client.token.usage",
+        "gen_ai.endpoint",
         "gen_ai.environment",
         "gen_ai.execution.mode",
         "gen_ai.graph.",
