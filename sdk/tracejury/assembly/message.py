@@ -184,7 +184,7 @@ def _parts_of(data: dict[str, Any], role: Role) -> list[Part]:
         if content not in (None, "", []):
             parts = _contents(data, content, role)
             break
-    calls = decode(data.get("tool_calls"))
+    calls = decode(data.get("tool_calls")) or _additional_calls(data)
     if calls and isinstance(calls, list):
         known = {part.id for part in parts if part.type == "tool_call" and part.id}
         found = (parse_call(call) for call in calls if isinstance(call, dict))
@@ -192,6 +192,12 @@ def _parts_of(data: dict[str, Any], role: Role) -> list[Part]:
     else:
         parts.extend(_legacy_call(data))
     return parts
+
+
+def _additional_calls(data: dict[str, Any]) -> Any:
+    """The calls where LangChain keeps what the provider sent."""
+    more = data.get("additional_kwargs")
+    return decode(more.get("tool_calls")) if isinstance(more, dict) else None
 
 
 def _contents(data: dict[str, Any], content: Any, role: Role) -> list[Part]:
