@@ -10,13 +10,14 @@ from starlette.testclient import TestClient
 from tests.helpers.api import Api, agent_run
 from tests.helpers.otlp import make_span, request_of, to_json
 from tests.helpers.store import span_row
-from tracejury.dialects import BUILT_IN
+from tracejury.dialects import BUILT_IN, active
 from tracejury_collector.api.app import create_app
 from tracejury_collector.store.unread import UnreadLog
 
 
 def imported(api: Api, **attributes: str) -> None:
     """Import one span with these attributes, `__` for dots."""
+    active().take_unread()  # what other tests left in this process
     document = to_json(request_of(make_span()))
     scoped = document["resourceSpans"][0]["scopeSpans"][0]
     scoped["scope"] = {"name": "nova"}

@@ -13,7 +13,7 @@ from tracejury.dialects.patterns import Pattern, linear, trusted
 from tracejury.dialects.plan import Plan, compile_plan
 from tracejury.dialects.rules import Dialect
 from tracejury.dialects.tables import BUILT_IN
-from tracejury.dialects.unread import EVENT, OTHER, example, excerpt, is_unread_event, label
+from tracejury.dialects.unread import EVENT, OTHER, excerpt, is_unread_event, label
 from tracejury.trace import SpanKind
 
 MAX_PLANS = 2048
@@ -94,10 +94,10 @@ class Tables:
     def count_unread(self, plan: Plan, attributes: Mapping[str, Any]) -> None:
         """Count a span's attributes that look like GenAI content and that no rule reads."""
         with self._counting:
-            for place in plan.unread_places:
+            for place, key in plan.unread_places:
                 known = self._unread.get(place)
                 if known is None:
-                    known = self._first_unread(place, example(place[1], attributes))
+                    known = self._first_unread(place, attributes.get(key, ""))
                 known.count += 1
 
     def count_event(self, scope: str, name: str, content: Any) -> None:
@@ -105,7 +105,7 @@ class Tables:
         if name and self._is_unread_event(name):
             place = (label(scope), label(EVENT + name))
             with self._counting:
-                known = self._unread.get(place) or self._first_unread(place, excerpt(content))
+                known = self._unread.get(place) or self._first_unread(place, content)
                 known.count += 1
 
     def take_unread(self) -> list[tuple[str, str, int, str]]:
@@ -117,10 +117,11 @@ class Tables:
             taken, self._unread = self._unread, {}
         return [(scope, key, u.count, u.example) for (scope, key), u in taken.items()]
 
-    def _first_unread(self, place: tuple[str, str], shown: str) -> Unread:
+    def _first_unread(self, place: tuple[str, str], content: Any) -> Unread:
         if len(self._unread) >= MAX_UNREAD:
-            place, shown = (OTHER, OTHER), ""
-        return self._unread.setdefault(place, Unread(shown))
+            return self._unread.setdefault((OTHER, OTHER), Unread(""))
+        found = self._unread[place] = Unread(excerpt(content))
+        return found
 
     def _find_mark(self, service: str, sdk: str) -> str:
         for dialect in self.dialects:

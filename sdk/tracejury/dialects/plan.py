@@ -96,15 +96,15 @@ class Plan:
         shape: SpanKind,
         entries: dict[Field, list[Entry]],
         cache: CacheRule | None,
-        unread: tuple[str, ...],
+        unread: dict[str, str],
         scope: str,
     ) -> None:
         self.dialect = dialect
         self.kinds = kinds
         self.shape: SpanKind = shape
         self.cache = cache
-        self.unread = unread
-        self.unread_places = tuple((scope, key) for key in unread)
+        self.unread = tuple(unread)
+        self.unread_places = tuple(((scope, name), key) for name, key in unread.items())
         self.marked = "truncated" in entries or "redacted" in entries
         self._entries = entries
         self._by_kind: dict[str, Places] = {}

@@ -35,20 +35,24 @@ _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 def unread_attributes(
     index: Index, attributes: Mapping[str, Any], events: tuple[str, ...]
-) -> tuple[str, ...]:
-    """The keys of such attributes, and `event NAME` for such events; at most `MAX_KEYS`.
+) -> dict[str, str]:
+    """The labels of such attributes, and of `event NAME` for such events; at most `MAX_KEYS`.
 
-    Flattened lists are named once, with `N` for their indices.
+    Each with the first attribute behind it, "" for an event. Flattened lists are named once, with
+    `N` for their indices.
     """
-    found = dict.fromkeys(
-        label(pattern_of(key))
-        for key, value in attributes.items()
-        if not index.is_read(key)
-        and not is_known(index, key)
-        and (looks_like_genai(key) or _holds_messages(value))
-    )
-    found.update(dict.fromkeys(label(EVENT + e) for e in events if is_unread_event(index, e)))
-    return tuple(found)[:MAX_KEYS]
+    found: dict[str, str] = {}
+    for key, value in attributes.items():
+        if len(found) >= MAX_KEYS:
+            return found
+        if index.is_read(key) or is_known(index, key):
+            continue
+        if looks_like_genai(key) or _holds_messages(value):
+            found.setdefault(label(pattern_of(key)), key)
+    for name in events:
+        if len(found) < MAX_KEYS and is_unread_event(index, name):
+            found.setdefault(label(EVENT + name), "")
+    return found
 
 
 def is_unread_event(index: Index, name: str) -> bool:
@@ -76,14 +80,6 @@ def label(text: str) -> str:
     What could steer a terminal, open a tag or begin a formula is written as `\\u` and four digits.
     """
     return _escaped(text[:MAX_LABEL_CHARS])
-
-
-def example(pattern: str, attributes: Mapping[str, Any]) -> str:
-    """The start of the first value behind the label of a key, fit to be shown anywhere."""
-    for key, value in attributes.items():
-        if key == pattern or label(pattern_of(key)) == pattern:
-            return excerpt(value)
-    return ""
 
 
 def excerpt(value: Any) -> str:
