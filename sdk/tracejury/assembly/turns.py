@@ -12,6 +12,8 @@ from tracejury.dialects.decode import to_content
 from tracejury.trace import Message, Turn
 
 _RUNS = frozenset({"agent", "workflow"})
+# Parts of a run: what goes into them is no question of the user.
+_WORKS = frozenset({"tool", "step"})
 _IDLE = frozenset({"mcp", "embedding", "reranker", "retriever", "evaluator", "memory", "event"})
 
 
@@ -200,7 +202,7 @@ def _above(node: Node) -> list[Node]:
 
 
 def _input(group: list[Node], above: list[Node], own: Sequence[Call]) -> str:
-    around = [node for node in (*group, *above) if node.kind != "tool"]
+    around = [node for node in (*group, *above) if node.kind not in _WORKS]
     for node in around:
         if (text := node.question) and not node.is_cut("input"):
             return text
