@@ -19,6 +19,8 @@ DIALECT = Dialect(
     rules=(
         *attrs("input", GENERIC + 40, "gen_ai.workflow.input"),
         *attrs("output", GENERIC + 40, "gen_ai.workflow.output"),
+        # Until 1.36, and without content, a reply that asks for tools has no message.
+        *attrs("output", GENERIC + 50, "gen_ai.tool.name", kinds="llm", guard="joined"),
         *attrs("tool_arguments", LEGACY + 80, "function.kwargs"),
         # Until 1.33 the prompt is one text: a line per message.
         Rule(

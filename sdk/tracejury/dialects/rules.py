@@ -73,7 +73,8 @@ MARK = 3
 # headed: only if the text has a heading in brackets on a line of its own, which is cut off;
 # sole: only if the name is the object's only member; transcript: only a text of lines that begin
 # with a role (`user: ...`), taken apart into messages; base64: only JSON that was sent as bytes;
-# unprefixed: what follows the first slash; tail: what follows the last dot.
+# unprefixed: what follows the first slash; tail: what follows the last dot;
+# joined: names of tools joined by commas, as calls with the ids and arguments beside them.
 Guard = Literal[
     "",
     "not_schema",
@@ -86,6 +87,7 @@ Guard = Literal[
     "base64",
     "unprefixed",
     "tail",
+    "joined",
 ]
 
 

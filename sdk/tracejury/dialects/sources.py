@@ -62,6 +62,8 @@ def attribute_place(rule: Rule) -> Place | None:
         return _mime_reader(key)
     if rule.guard == "headed":
         return lambda attributes, _: _below_heading(attributes[key])
+    if rule.guard == "joined":
+        return _joined_reader(key)
     if rule.guard == "tail":
         return lambda attributes, _: to_name(attributes[key]).rpartition(".")[2]
     if rule.guard == "base64":
@@ -103,6 +105,29 @@ def _decoded(value: Any) -> Any:
         data = decode(value)
         _Last.both = (value, data)
     return data
+
+
+def _joined_reader(key: str) -> Reader:
+    """A reader of calls that stand side by side: names, ids and arguments joined by commas each."""
+    beside = key.rsplit(".", 1)[0]
+
+    def read(attributes: Attributes, _: Events) -> Any:
+        names = to_name(attributes[key]).split(", ")
+        ids = to_name(attributes.get(f"{beside}.call.id")).split(", ")
+        texts = to_name(attributes.get(f"{beside}.args"))
+        found = decode(f"[{texts}]")
+        arguments = found if isinstance(found, list) and len(found) == len(names) else []
+        if not names[0] or len(ids) != len(names):
+            return None
+        return {
+            "role": "assistant",
+            "tool_calls": [
+                {"id": id_, "name": name, "args": arguments[i] if arguments else None}
+                for i, (id_, name) in enumerate(zip(ids, names, strict=True))
+            ],
+        }
+
+    return read
 
 
 def inside_reader(source: Inside, *, alone: bool = False) -> Reader:
