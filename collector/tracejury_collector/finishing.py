@@ -66,10 +66,14 @@ class FinishedTrace:
         return self._revision(_assembled(self.trace_id, arrivals, self._number), root_ended, now_ns)
 
     def bare_revision(self, reason: str, now_ns: int) -> Revision:
-        """Return a revision without content, for a trace that cannot be read for this reason."""
+        """Return a revision without content, for a trace that cannot be read for this reason.
+
+        It is taken for a run, so that evaluators say themselves that they could not see it.
+        """
         trace = Trace(
             trace_id=self.trace_id,
             revision=self._number,
+            kind="agent",
             service_name=self.opened.service_name,
             flags=Flags(not_captured=True),
             diagnostics=(f"not read: {reason}"[:1000],),
