@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from tracejury.assembly.forest import Forest
 from tracejury.assembly.messages import has_parts
+from tracejury.assembly.models import split_model
 from tracejury.assembly.nodes import NO_COST, NO_USAGE, Node
 from tracejury.assembly.prices import estimate_usd
 from tracejury.dialects.active import active
@@ -54,7 +55,8 @@ class Call:
     @cached_property
     def list_price_usd(self) -> float | None:
         """The cost by list price, None if it is unknown."""
-        return estimate_usd(self.provider, self.model, self.usage, self.main.record.start_ns)
+        model = self.model or self.requested_model
+        return estimate_usd(self.provider, model, self.usage, self.main.record.start_ns)
 
     @cached_property
     def cost(self) -> Cost:
@@ -67,21 +69,24 @@ class Call:
     @cached_property
     def model(self) -> str:
         """The model that answered, else the one that was asked."""
-        return self._text("model")
+        return split_model(self._text("model"), self._text("provider"))[0]
 
     @cached_property
     def requested_model(self) -> str:
         """The model that was asked, else the one that answered.
 
-        Some libraries name the provider where they do not know the model.
+        Some libraries name the provider where they do not know the model; where a call names
+        none, the agent that made it may.
         """
-        asked = self._name("request_model")
-        return asked if asked and asked.lower() != self.provider else self.model
+        asked = split_model(self._name("request_model"), self._text("provider"))[0]
+        if asked and asked.lower() != self.provider:
+            return asked
+        return self.model or self._agents_model()
 
     @cached_property
     def provider(self) -> str:
         """Who serves the model."""
-        return self._text("provider")
+        return split_model(self._text("model"), self._text("provider"))[1]
 
     @cached_property
     def response_id(self) -> str:
@@ -99,6 +104,11 @@ class Call:
         return _first_content(
             n.output for n in sorted(self.nodes, key=lambda n: n.is_cut("output"))
         )
+
+    def _agents_model(self) -> str:
+        agents = (n for n in _upward(self.main.parent) if n.kind == "agent" and n.fields.model)
+        agent = next(agents, None)
+        return split_model(agent.fields.model, agent.fields.provider)[0] if agent else ""
 
     def value(self, field: Field) -> Any:
         """The most trusted value of a field over the spans of the call."""
