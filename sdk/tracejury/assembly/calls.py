@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tracejury.assembly.cut import whole
 from tracejury.assembly.forest import Forest
 from tracejury.assembly.messages import calls_of, last_text, parse_messages
 from tracejury.assembly.nodes import Node
@@ -176,6 +177,9 @@ def _results(forest: Forest, calls: Sequence[Call]) -> dict[str, Part]:
         if node.kind in ("agent", "workflow"):
             _take_results(node.output, found)
             _take_results(node.input, found)
+    for node in forest.nodes:
+        if node.kind == "step":
+            _take_results(node.output, found)
     return found
 
 
@@ -267,7 +271,7 @@ def _from_span(ran: Ran, request: Asked | None, results: dict[str, Part]) -> Too
             arguments = request.part.arguments
     result = _result_of(call_id, request, results)
     if result is not None:
-        output = result.output if output is None else output
+        output = result.output if output is None else whole(output, [result.output])
         if error is None and result.is_error:
             error = SpanError(message=output_text(result.output))
     return ToolCall(

@@ -71,7 +71,7 @@ def _document(item: Any, query: str, span_id: str) -> Document | None:
     data = kwargs if isinstance(kwargs, Mapping) and "page_content" in kwargs else data
     content = _content(data)
     identity = data.get("id", data.get("id_"))
-    metadata = decode(data.get("metadata"))
+    metadata = decode(data.get("metadata", data.get("meta")))
     if not content and identity is None:
         return None
     return Document(

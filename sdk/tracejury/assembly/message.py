@@ -214,11 +214,21 @@ def _result_of(data: dict[str, Any], content: Any) -> Part:
     name = data.get("name")
     return Part(
         type="tool_result",
-        id=first_text(data, _RESULT_IDS) or found.id,
+        id=first_text(data, _RESULT_IDS) or _additional_id(data) or found.id,
         name=name if isinstance(name, str) else found.name,
         output=found.value,
         is_error=found.is_error or data.get("status") == "error",
     )
+
+
+def _additional(data: dict[str, Any]) -> dict[str, Any]:
+    """What LangChain and LlamaIndex keep beside a message's own fields."""
+    found = data.get("additional_kwargs")
+    return found if isinstance(found, dict) else {}
+
+
+def _additional_id(data: dict[str, Any]) -> str:
+    return first_text(_additional(data), _RESULT_IDS)
 
 
 def _legacy_call(data: dict[str, Any]) -> list[Part]:

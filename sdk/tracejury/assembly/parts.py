@@ -107,7 +107,7 @@ _RESULTS = (
 _CALL_IDS = ("call_id", "tool_call_id", "toolCallId", "toolUseId", "tool_use_id", "id", "ref")
 _RESULT_IDS = ("tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "call_id", "id", "ref")
 _NAMES = ("name", "toolName", "tool_name")
-_ARGUMENTS = ("arguments", "args", "input", "parameters")
+_ARGUMENTS = ("arguments", "args", "input", "parameters", "tool_kwargs")
 _OUTPUTS = ("response", "result", "output", "content")
 _TEXTS = ("text", "content", "refusal")
 _REASONING = ("content", "text", "thinking", "reasoning", "summary", "reasoningText")
@@ -117,7 +117,7 @@ def part_type(block: Any) -> PartType | None:
     """What kind of part the block is; None if it is no part of a message."""
     if not isinstance(block, dict):
         return None
-    kind = block.get("type", block.get("part_kind"))
+    kind = block.get("type", block.get("part_kind", block.get("block_type")))
     if isinstance(kind, str):
         if "part_kind" in block and (written := _PART_KINDS.get(kind)) is not None:
             return written

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tracejury.assembly.cut import whole
 from tracejury.assembly.forest import Forest
 from tracejury.assembly.messages import last_text
 from tracejury.assembly.nodes import Node
@@ -222,7 +223,8 @@ def _output(group: list[Node], above: list[Node], own: Sequence[Call]) -> str:
         text = _final_text(call.output)
         if text and not _is_in_tool(call.main, top):
             return text
-    return next((text for node in around if (text := _answer_of(node))), "")
+    start = next((text for node in around if (text := _answer_of(node))), "")
+    return str(whole(start, map(_answer_of, _below(group))))
 
 
 def _answer_of(node: Node) -> str:

@@ -7,6 +7,7 @@ import re
 from typing import Any, NamedTuple
 
 from tracejury.dialects.decode import decode, to_text
+from tracejury.dialects.pyrepr import parse_repr
 
 MAX_LAYERS = 6
 _REPR = re.compile(
@@ -131,6 +132,8 @@ def _inner_output(value: Any) -> Output | None:
 
 
 def _from_repr(text: str) -> Output | None:
+    if "tool_output=" in text and isinstance(data := parse_repr(text), dict):
+        return _from_object(data)
     match = _REPR.match(text) if text.startswith(("content=", "ToolMessage(content=")) else None
     if match is None:
         return None
@@ -159,7 +162,7 @@ def _from_blocks(blocks: list[Any]) -> Output | None:
 
 
 def _is_text_block(block: dict[str, Any]) -> bool:
-    if _text(block.get("type")) in _TEXT_TYPES:
+    if _text(block.get("type", block.get("block_type"))) in _TEXT_TYPES:
         return isinstance(block.get("text", block.get("content")), str)
     return block.keys() == {"text"} and isinstance(block["text"], str)
 
@@ -183,6 +186,12 @@ def _from_object(data: dict[str, Any]) -> Output | None:
         return _tool_message(data)
     if "tool_call_id" in keys and "content" in keys:
         return _tool_message(data)
+    if isinstance(data.get("tool_output"), dict) and "tool_name" in keys:
+        inner = data["tool_output"]
+        failed = inner.get("is_error") is True
+        blocks = inner.get("blocks", inner.get("content"))
+        known = [b for b in blocks if "text" in b] if isinstance(blocks, list) else blocks
+        return Output(known or None, failed, _text(data.get("tool_id")))
     if "raw_output" in keys and "tool_name" in keys:
         return Output(data["raw_output"], data.get("is_error") is True)
     if isinstance(data.get("response"), dict) and "name" in keys and keys <= _RESPONSE_KEYS:

@@ -13,6 +13,8 @@ from typing import Any
 import orjson
 from pydantic_core import from_json
 
+from tracejury.dialects.pyrepr import is_cut, parse_repr
+
 MAX_LAYERS = 3
 MAX_DEPTH = 64
 MAX_REPR_CHARS = 200_000
@@ -20,6 +22,7 @@ REDACTED = frozenset(
     {"<REDACTED>", "[REDACTED]", "__REDACTED__", "<redacted>", "<elided>", "REDACTED"}
 )
 PLACEHOLDERS = REDACTED | {"", "N/A", "<not specified>", "<not serializable>"}
+_NO_NAMES = frozenset({"unknown", "Unknown", "UNKNOWN"})
 _OPENERS = frozenset('{["( \n\t\r')
 # How base64 of an object or list begins.
 _BASE64_JSON = ("ey", "e3", "W1", "W3", "Wy", "Wz")
@@ -179,7 +182,7 @@ def to_name(value: Any) -> str:
         return to_name(value[0]) if value and isinstance(value[0], str) else ""
     else:
         text = str(value)
-    return "" if text in PLACEHOLDERS else text
+    return "" if text in PLACEHOLDERS or text in _NO_NAMES else text
 
 
 def to_int(value: Any) -> int | None:
@@ -216,15 +219,19 @@ def is_truncated(text: str) -> bool:
     """Whether JSON text was cut off."""
     if text[-1:] not in "}]" and text.rstrip()[-1:] not in "}]" and _JSON_START.match(text):
         return True
+    if is_cut(text):
+        return True
     if _MAY_BE_TRUNCATED.search(text, len(text) - 80) is None:
         return False
     return any(mark in text[-80:] for mark in _TRUNCATED_MARKS)
 
 
 def salvage(value: Any) -> Any:
-    """The data that stands at the start of JSON text that was cut off; None for other values."""
+    """The data at the start of the text of JSON or an object that was cut off; None for others."""
     if not isinstance(value, str) or not value or not is_truncated(value):
         return None
+    if is_cut(value):
+        return parse_repr(value)
     if _may_be_deep(value) and nesting(value) > MAX_DEPTH:
         return None
     try:

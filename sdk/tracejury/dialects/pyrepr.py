@@ -13,7 +13,9 @@ from typing import Any, Final
 
 MAX_CHARS = 200_000
 MAX_DEPTH = 32
+CUT: Final = "..."
 LOOKS_LIKE: Final = re.compile(r"[A-Z]\w*\((?:\w+=|\))|\w+=\S")
+_OBJECT: Final = re.compile(r"[A-Z]\w*\(\w+=")
 _TOKEN = re.compile(
     r"""\s*(?:
       (?P<string>[bru]{0,2}(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))
@@ -37,11 +39,14 @@ class _BadTextError(ValueError):
 
 
 def parse_repr(text: str) -> Any:
-    """The data behind the text of a Python object; None if it is none or was cut off."""
+    """The data behind the text of a Python object; None if it is none or was cut off.
+
+    Of a text whose cut is marked (`Message(text='Good mor...`) the data before it.
+    """
     if len(text) > MAX_CHARS or not LOOKS_LIKE.match(text):
         return None
     try:
-        reader = _Reader(text)
+        reader = _Reader(text, was_cut=text.endswith(CUT))
         data = reader.value(0) if "(" in text[: text.index("=") + 1] else reader.fields()
         return data if reader.kind is None else None
     except (_BadTextError, ValueError, SyntaxError, MemoryError):
@@ -53,16 +58,22 @@ def parse_container(text: str) -> Any:
     if len(text) > MAX_CHARS or text[:1] not in ("{", "["):
         return None
     try:
-        reader = _Reader(text)
+        reader = _Reader(text, was_cut=False)
         data = reader.value(0)
         return data if reader.kind is None else None
     except (_BadTextError, ValueError, SyntaxError, MemoryError):
         return None
 
 
+def is_cut(text: str) -> bool:
+    """Whether it is the text of a Python object whose end was cut off, and marked so."""
+    return text.endswith(CUT) and _OBJECT.match(text) is not None
+
+
 class _Reader:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, was_cut: bool) -> None:
         self._text = text
+        self._was_cut = was_cut
         self._position = 0
         self.kind: str | None = ""
         self._token = ""
@@ -71,13 +82,33 @@ class _Reader:
     def _advance(self) -> None:
         match = _TOKEN.match(self._text, self._position)
         if match is None:
-            if self._text[self._position :].strip():
-                raise _BadTextError
+            if rest := self._text[self._position :].strip():
+                self._advance_to_cut(rest)
+                return
             self.kind, self._token = None, ""
             return
         self._position = match.end()
         self.kind = match.lastgroup
         self._token = match[self.kind] if self.kind else ""
+        if self._was_cut and self.kind in ("name", "number") and self._is_at_cut():
+            self.kind, self._token = None, ""
+
+    def _advance_to_cut(self, rest: str) -> None:
+        """Take what stands before the cut: the beginning of a text, or nothing."""
+        if not self._was_cut:
+            raise _BadTextError
+        self._position = len(self._text)
+        self.kind, self._token = None, ""
+        if rest[0] in "'\"":
+            self.kind, self._token = "beginning", rest[1:]
+
+    def _is_at_cut(self) -> bool:
+        return self._position >= len(self._text) - len(CUT)
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether the text ended inside of an object, by a cut."""
+        return self._was_cut and self.kind is None
 
     def _take(self, mark: str) -> bool:
         if self.kind == "mark" and self._token == mark:
@@ -96,6 +127,8 @@ class _Reader:
         self._advance()
         if kind in ("string", "number"):
             return _literal(token)
+        if kind == "beginning":
+            return token
         if kind == "enum":
             return _literal(token[token.index(": ") + 2 : -1])
         if kind == "name":
@@ -109,17 +142,22 @@ class _Reader:
             return name
         data: dict[str, Any] = {"type": _type_name(name)}
         position = 0
-        while not self._take(")"):
+        while not self._take(")") and not self._is_over:
             if self.kind == "name" and self._text[self._position :].lstrip()[:1] == "=":
                 key = self._token
                 self._advance()
                 self._advance()
             else:
                 key, position = str(position), position + 1
+            if self._is_over:
+                break
             data[key] = self.value(depth + 1)
-            if not self._take(",") and self._token != ")":
-                raise _BadTextError
+            self._separate(")")
         return data
+
+    def _separate(self, end: str) -> None:
+        if not self._take(",") and self._token != end and not self._is_over:
+            raise _BadTextError
 
     def fields(self) -> dict[str, Any]:
         """The fields of `a=1 b='x'`, as pydantic models print themselves."""
@@ -142,19 +180,20 @@ class _Reader:
         if not self._take("{"):
             raise _BadTextError
         data: dict[str, Any] = {}
-        while not self._take("}"):
+        while not self._take("}") and not self._is_over:
             key = self.value(depth + 1)
-            data[str(key)] = self.value(depth + 1) if self._take(":") else None
-            if not self._take(",") and self._token != "}":
-                raise _BadTextError
+            found = self._take(":")
+            if self._is_over:
+                break
+            data[str(key)] = self.value(depth + 1) if found else None
+            self._separate("}")
         return data
 
     def _items(self, end: str, depth: int) -> list[Any]:
         items: list[Any] = []
-        while not self._take(end):
+        while not self._take(end) and not self._is_over:
             items.append(self.value(depth + 1))
-            if not self._take(",") and self._token != end:
-                raise _BadTextError
+            self._separate(end)
         return items
 
 

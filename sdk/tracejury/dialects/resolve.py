@@ -245,4 +245,6 @@ def rule_kind(rule: KindRule, value: Any) -> SpanKind | None:
     found = rule.values.get(value)
     if found is None and value:
         found = rule.values.get(value.strip('" ').lower())
+    if found is None and rule.endings:
+        found = next((kind for end, kind in rule.endings.items() if value.endswith(end)), None)
     return found or (rule.always if value else None)

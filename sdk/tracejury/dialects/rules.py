@@ -190,6 +190,7 @@ class KindRule:
     """An attribute that tells the kind of a span: by its value, or (`always`) by being there.
 
     `member` names the member that tells it, where the value is an object.
+    `endings` are tried where the value is none of `values`: class names such as `BM25Retriever`.
     """
 
     key: str
@@ -197,6 +198,7 @@ class KindRule:
     values: Mapping[str, SpanKind] = field(default_factory=dict)
     always: SpanKind | None = None
     member: str = ""
+    endings: Mapping[str, SpanKind] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

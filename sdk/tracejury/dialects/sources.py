@@ -16,7 +16,7 @@ from tracejury.dialects.decode import (
     to_name,
     unquoted,
 )
-from tracejury.dialects.pyrepr import parse_container
+from tracejury.dialects.pyrepr import parse_container, parse_repr
 from tracejury.dialects.rules import (
     Added,
     Attr,
@@ -141,7 +141,7 @@ def inside_reader(source: Inside, *, alone: bool = False) -> Reader:
     def read(attributes: Attributes, _: Events) -> Any:
         data = _decoded(attributes[key])
         if isinstance(data, str):
-            data = decode_bytes(data) or salvage(data) or parse_container(data)
+            data = decode_bytes(data) or salvage(data) or parse_container(data) or parse_repr(data)
         if not isinstance(data, dict) or (alone and len(data) > 1):
             return None
         values = (_walk(data, path) for path in paths)
