@@ -22,6 +22,8 @@ Side = Literal["input", "output"]
 
 NO_USAGE = Usage()
 NO_COST = Cost()
+# What a run that was started without any input records as such.
+_NOTHING = frozenset({"null", "None", "{}"})
 _SUSPENDED = ("GraphInterrupt", "ParentCommand", "CallDeferred", "ApprovalRequired", "ModelRetry")
 
 
@@ -130,7 +132,8 @@ class Node:
     def question(self) -> str:
         """The text of the last user message, "" if there is none."""
         if self._question is None:
-            self._question = last_text(self.input, "user")
+            text = last_text(self.input, "user")
+            self._question = "" if text in _NOTHING else text
         return self._question
 
     def is_cut(self, side: Side) -> bool:

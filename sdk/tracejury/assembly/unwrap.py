@@ -134,6 +134,9 @@ def _inner_output(value: Any) -> Output | None:
 def _from_repr(text: str) -> Output | None:
     if "tool_output=" in text and isinstance(data := parse_repr(text), dict):
         return _from_object(data)
+    if text.startswith("status=") and isinstance(data := parse_repr(text), dict):
+        failed = data["status"] not in ("success", "ok")
+        return Output(data["result"], failed) if "result" in data else None
     match = _REPR.match(text) if text.startswith(("content=", "ToolMessage(content=")) else None
     if match is None:
         return None

@@ -105,12 +105,8 @@ DIALECT = Dialect(
             "response.raw.eval_count",
             "response.additional_kwargs.completion_tokens",
         ),
-        *event(
-            "input_tokens", CURRENT + 35, _COMPLETED, "response.raw.usage.prompt_tokens"
-        ),
-        *event(
-            "output_tokens", CURRENT + 35, _COMPLETED, "response.raw.usage.completion_tokens"
-        ),
+        *event("input_tokens", CURRENT + 35, _COMPLETED, "response.raw.usage.prompt_tokens"),
+        *event("output_tokens", CURRENT + 35, _COMPLETED, "response.raw.usage.completion_tokens"),
         *_first(
             "cache_read_tokens",
             CURRENT + 30,
