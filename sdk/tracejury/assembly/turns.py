@@ -203,10 +203,10 @@ def _above(node: Node) -> list[Node]:
 
 
 def _input(group: list[Node], above: list[Node], own: Sequence[Call]) -> str:
-    return _without_frame(_asked(group, above, own), _above(group[0]))
+    return _task_in(_asked(group, above, own), _above(group[0]))
 
 
-def _without_frame(text: str, above: list[Node]) -> str:
+def _task_in(text: str, above: list[Node]) -> str:
     """The task that a span around the agent records, if the agent was given it with more around."""
     for node in above:
         if node.kind in ("step", "workflow") and node.question and node.question in text:
