@@ -195,9 +195,8 @@ def _parts_of(data: dict[str, Any], role: Role) -> list[Part]:
 
 
 def _additional_calls(data: dict[str, Any]) -> Any:
-    """The calls where LangChain keeps what the provider sent."""
-    more = data.get("additional_kwargs")
-    return decode(more.get("tool_calls")) if isinstance(more, dict) else None
+    """The calls where LangChain and LlamaIndex keep what the provider sent."""
+    return decode(_additional(data).get("tool_calls"))
 
 
 def _contents(data: dict[str, Any], content: Any, role: Role) -> list[Part]:
