@@ -112,15 +112,23 @@ class _KindPart(_Part):
     always: SpanKind | None = None
     rank: KindRank = FIRST_KIND
     member: str = ""
+    endings: dict[str, SpanKind] = {}
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        if not self.values and self.always is None:
+        if not self.values and not self.endings and self.always is None:
             raise ValueError("it tells no kind; add values: {VALUE: KIND}, or always: KIND")
         return self
 
     def build(self) -> rules.KindRule:
-        return rules.KindRule(self.key, self.rank, dict(self.values), self.always, self.member)
+        return rules.KindRule(
+            self.key,
+            self.rank,
+            dict(self.values),
+            self.always,
+            self.member,
+            dict(self.endings),
+        )
 
 
 class _EventKindPart(_Part):
