@@ -7,7 +7,7 @@ import re
 from typing import Any, NamedTuple
 
 from tracejury.dialects.decode import decode, to_text
-from tracejury.dialects.pyrepr import parse_repr
+from tracejury.dialects.pyrepr import parse_repr, parse_start
 
 MAX_LAYERS = 6
 _REPR = re.compile(
@@ -132,7 +132,7 @@ def _inner_output(value: Any) -> Output | None:
 
 
 def _from_repr(text: str) -> Output | None:
-    if "tool_output=" in text and isinstance(data := parse_repr(text), dict):
+    if "tool_output=" in text and isinstance(data := parse_repr(text) or parse_start(text), dict):
         return _from_object(data)
     if text.startswith("status=") and isinstance(data := parse_repr(text), dict):
         failed = data["status"] not in ("success", "ok")

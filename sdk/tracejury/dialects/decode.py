@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 from pydantic_core import from_json
 
-from tracejury.dialects.pyrepr import is_cut, parse_repr
+from tracejury.dialects.pyrepr import is_cut, parse_start
 
 MAX_LAYERS = 3
 MAX_DEPTH = 64
@@ -231,7 +231,7 @@ def salvage(value: Any) -> Any:
     if not isinstance(value, str) or not value or not is_truncated(value):
         return None
     if is_cut(value):
-        return parse_repr(value)
+        return parse_start(value)
     if _may_be_deep(value) and nesting(value) > MAX_DEPTH:
         return None
     try:

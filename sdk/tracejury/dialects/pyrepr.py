@@ -39,14 +39,20 @@ class _BadTextError(ValueError):
 
 
 def parse_repr(text: str) -> Any:
-    """The data behind the text of a Python object; None if it is none or was cut off.
+    """The data behind the text of a Python object; None if it is none or was cut off."""
+    return _parse(text, was_cut=False)
 
-    Of a text whose cut is marked (`Message(text='Good mor...`) the data before it.
-    """
+
+def parse_start(text: str) -> Any:
+    """The data before the marked cut of an object's text: `Message(text='Good mor...`."""
+    return _parse(text, was_cut=True) if is_cut(text) else None
+
+
+def _parse(text: str, *, was_cut: bool) -> Any:
     if len(text) > MAX_CHARS or not LOOKS_LIKE.match(text):
         return None
     try:
-        reader = _Reader(text, was_cut=text.endswith(CUT))
+        reader = _Reader(text, was_cut=was_cut)
         data = reader.value(0) if "(" in text[: text.index("=") + 1] else reader.fields()
         return data if reader.kind is None else None
     except (_BadTextError, ValueError, SyntaxError, MemoryError):
