@@ -9,7 +9,7 @@ from tracejury.assembly.forest import Forest
 from tracejury.assembly.messages import last_text
 from tracejury.assembly.nodes import Node
 from tracejury.assembly.usage import Call
-from tracejury.dialects.decode import to_content
+from tracejury.dialects.decode import decode, to_content
 from tracejury.trace import Message, Turn
 
 _RUNS = frozenset({"agent", "workflow"})
@@ -222,7 +222,19 @@ def _asked(group: list[Node], above: list[Node], own: Sequence[Call]) -> str:
     for call in sorted(own, key=lambda call: call.main.is_cut("input")):
         if text := last_text(call.input, "user"):
             return text
-    return next((text for n in around if (text := n.question or n.fields.input or "")), "")
+    text = next((text for n in around if (text := n.question or n.fields.input or "")), "")
+    return text or _handed_on(group)
+
+
+def _handed_on(group: list[Node]) -> str:
+    """What the first step that holds a conversation was given by a run that records none."""
+    runs = [node for node in group if node.kind in _RUNS]
+    steps = [n for n in _below(runs) if n.kind == "step" and _holds_list(n.fields.input)]
+    return next((n.question for n in sorted(steps, key=lambda n: n.order) if n.question), "")
+
+
+def _holds_list(text: str | None) -> bool:
+    return bool(text) and isinstance(decode(text), list)
 
 
 def _output(group: list[Node], above: list[Node], own: Sequence[Call]) -> str:

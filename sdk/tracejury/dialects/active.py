@@ -102,7 +102,7 @@ class Tables:
 
     def count_event(self, scope: str, name: str, content: Any) -> None:
         """Count a log record whose event looks like GenAI content, if no rule reads such events."""
-        if name and self._is_unread_event(name):
+        if name and self._is_unread_event(self.index.of_scope(scope), name):
             place = (label(scope), label(EVENT + name))
             with self._counting:
                 known = self._unread.get(place) or self._first_unread(place, content)

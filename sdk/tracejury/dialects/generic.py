@@ -17,7 +17,15 @@ from tracejury.dialects.rules import (
 )
 from tracejury.trace import SpanKind
 
-_IDS = ("session_id", "sessionId", "conversation_id", "conversation.id", "thread_id", "threadId")
+_IDS = (
+    "session_id",
+    "sessionId",
+    "conversation_id",
+    "conversation.id",
+    "conversationId",
+    "thread_id",
+    "threadId",
+)
 
 DIALECT = Dialect(
     name="generic",
@@ -59,5 +67,13 @@ DIALECT = Dialect(
         *attrs("succeeded", GENERIC, "success", kinds="tool"),
         *attrs("query", GENERIC + 10, "input", "query", kinds="retriever reranker"),
         *attrs("documents", GENERIC + 10, "output", kinds="retriever"),
+    ),
+    # What instrumentations of many names write, and what tells how a call was set up.
+    known=(
+        *("input.mime_type", "output.mime_type", "llm.token_count.prompt_details.audio"),
+        *("llm.token_count.completion_details.audio", "tool.description", "tool.cache_function"),
+        *("tool.current_usage_count", "tool.result_as_answer", "openai.response."),
+        *("anthropic.response.", "crew_agents", "crew_inputs", "smolagents.tools_names"),
+        *("agno.", "haystack.tool.description"),
     ),
 )

@@ -23,6 +23,8 @@ from tracejury.dialects.rules import (
     Together,
 )
 
+# The table of what spans of no known dialect share.
+GENERIC_NAME = "generic"
 INDEXED = re.compile(r"^(.+?)\.(\d{1,5}(?:\..*)?)$")
 
 
@@ -41,7 +43,13 @@ class Index:
         self.cache: list[CacheRule] = []
         self.records: dict[str, Recorded] = {}
         self.owner: dict[int, str] = {}
-        self.known = tuple([prefix for d in self.dialects for prefix in d.known])
+        self._known = {d.name: d.known for d in self.dialects}
+        self._known_anywhere = tuple(
+            prefix
+            for d in self.dialects
+            for prefix in d.known
+            if d.name == GENERIC_NAME or prefix.startswith(d.prefixes or (prefix + ".",))
+        )
         self.runs_apart = frozenset(d.name for d in self.dialects if d.runs_apart)
         self.agent_sums = frozenset(d.name for d in self.dialects if d.agent_sums)
         for dialect in self.dialects:
@@ -75,6 +83,21 @@ class Index:
         else:
             for name in source.roles:
                 self.events[name].append((order, rule))
+
+    def of_scope(self, scope: str) -> str:
+        """The dialect of spans of this scope; "" if the scope names none."""
+        if not scope:
+            return ""
+        found = (d.name for d in self.dialects if d.scopes and scope.startswith(d.scopes))
+        return next(found, "")
+
+    def is_known(self, name: str, dialect: str) -> bool:
+        """Whether an attribute or event is known to hold nothing, on spans of a dialect.
+
+        What begins as the attributes of a dialect do is known on any span, and what the general
+        table names; other words may mean something else to another framework.
+        """
+        return name.startswith((*self._known_anywhere, *self._known.get(dialect, ())))
 
     def is_read(self, key: str) -> bool:
         """Whether some rule of some dialect reads this attribute."""

@@ -25,7 +25,10 @@ DIALECT = Dialect(
     label="LiveKit Agents",
     source="livekit-agents 1.8.9",
     scopes=("livekit-agents",),
-    prefixes=("lk.",),
+    prefixes=(
+        "lk.",
+        "agent_state_changed",
+    ),
     kinds=(KindRule("lk.function_tool.name", EXPLICIT, always="tool"),),
     names=(
         NameRule(r"agent_turn", "agent", overrides=True),
@@ -73,7 +76,7 @@ DIALECT = Dialect(
         *inside("cache_read_tokens", LEGACY + 30, "lk.llm_metrics", "prompt_cached_tokens"),
         *attrs("ttft_s", CURRENT + 30, "lk.response.ttft"),
     ),
-    known=("gen_ai.usage.input_cached_tokens", "gen_ai.usage.text.", "lk."),
+    known=("gen_ai.usage.input_cached_tokens", "gen_ai.usage.text.", "lk.", "agent_state_changed"),
     missing=(
         "With `input_delta` a prompt holds only what was added to the one before it.",
         "What a user says reaches the trace as the transcript of speech recognition.",

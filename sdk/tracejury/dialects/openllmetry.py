@@ -78,6 +78,8 @@ DIALECT = Dialect(
         *flat("input", LEGACY + 20, "gen_ai.prompt"),
         *attrs("input", GENERIC + 2, "traceloop.entity.input", guard="quoted"),
         *attrs("input", GENERIC + 3, "gen_ai.task.input", guard="quoted"),
+        # LlamaIndex's workflows: a step hands on what the next one is given.
+        *inside("input", GENERIC + 4, "traceloop.entity.output", "input", kinds="step"),
         *flat("output", LEGACY + 20, "gen_ai.completion"),
         *attrs("output", GENERIC + 2, "traceloop.entity.output", guard="quoted"),
         *attrs("output", GENERIC + 3, "gen_ai.task.output", guard="quoted"),

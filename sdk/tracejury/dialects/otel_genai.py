@@ -170,11 +170,9 @@ DIALECT = Dialect(
         *attrs("failed", CURRENT, "gen_ai.tool.status"),
     ),
     known=(
-        "gen_ai.openai.",
-        "gen_ai.output.type",
-        "gen_ai.tool.description",
-        "gen_ai.tool.type",
-        "gen_ai.workflow.name",
+        *("gen_ai.agent.description", "gen_ai.agent.id", "gen_ai.is_streaming", "gen_ai.openai."),
+        *("gen_ai.output.type", "gen_ai.response.system_fingerprint", "gen_ai.server."),
+        *("gen_ai.task.", "gen_ai.tool.description", "gen_ai.tool.type", "gen_ai.workflow."),
     ),
     missing=(
         "Messages, tool arguments and tool results are recorded only when asked for (see below).",

@@ -153,13 +153,14 @@ def compile_plan(
         entries[rule.field].append((rule.rank, order, rule, place))
     for found in entries.values():
         found.sort(key=lambda entry: entry[:2])
+    dialect = _dialect(index, scope, mark, keys)
     return Plan(
-        _dialect(index, scope, mark, keys),
+        dialect,
         _kinds(index, keys, events),
         _shape(entries, keys),
         dict(entries),
         _cache_rule(index, scope, keys),
-        unread_attributes(index, attributes, events),
+        unread_attributes(index, dialect, attributes, events),
         label(scope),
     )
 
@@ -235,11 +236,8 @@ def _flat_entries(index: Index, keys: tuple[str, ...]) -> Iterable[tuple[int, Ru
 
 
 def _dialect(index: Index, scope: str, mark: str, keys: tuple[str, ...]) -> str:
-    for dialect in index.dialects:
-        if scope and dialect.scopes and scope.startswith(dialect.scopes):
-            return dialect.name
-    if mark:
-        return mark
+    if named := index.of_scope(scope) or mark:
+        return named
     for dialect in index.dialects:
         if dialect.prefixes and any(key.startswith(dialect.prefixes) for key in keys):
             return _older(dialect.name, scope, keys)

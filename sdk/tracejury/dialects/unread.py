@@ -34,7 +34,7 @@ _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def unread_attributes(
-    index: Index, attributes: Mapping[str, Any], events: tuple[str, ...]
+    index: Index, dialect: str, attributes: Mapping[str, Any], events: tuple[str, ...]
 ) -> dict[str, str]:
     """The labels of such attributes, and of `event NAME` for such events; at most `MAX_KEYS`.
 
@@ -45,33 +45,33 @@ def unread_attributes(
     for key, value in attributes.items():
         if len(found) >= MAX_KEYS:
             return found
-        if index.is_read(key) or is_known(index, key):
+        if index.is_read(key) or index.is_known(key, dialect):
             continue
         if looks_like_genai(key) or _holds_messages(value):
             found.setdefault(label(pattern_of(key)), key)
     for name in events:
-        if len(found) < MAX_KEYS and is_unread_event(index, name):
+        if len(found) < MAX_KEYS and is_unread_event(index, dialect, name):
             found.setdefault(label(EVENT + name), "")
     return found
 
 
-def is_unread_event(index: Index, name: str) -> bool:
+def is_unread_event(index: Index, dialect: str, name: str) -> bool:
     """Whether an event of this name looks like GenAI content, and no rule looks at it."""
     return (
         looks_like_genai(name)
         and name not in index.events
         and name not in index.event_kinds
         and name not in index.records
-        and not is_known(index, name)
+        and not index.is_known(name, dialect)
     )
 
 
 def is_read_now(index: Index, reported: str) -> bool:
     """Whether some rule reads, or knows, what was reported under this label as unread."""
     if reported.startswith(EVENT):
-        return not is_unread_event(index, reported.removeprefix(EVENT))
+        return not is_unread_event(index, "", reported.removeprefix(EVENT))
     key = re.sub(r"(?<=\.)N(?=\.|$)", "0", reported)
-    return index.is_read(key) or is_known(index, key)
+    return index.is_read(key) or index.is_known(key, "")
 
 
 def label(text: str) -> str:
@@ -97,11 +97,6 @@ def _escaped(text: str) -> str:
 _UNSAFE: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f<>\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|^[=+@-]"
 )
-
-
-def is_known(index: Index, key: str) -> bool:
-    """Whether a dialect says of the attribute that it holds nothing to read."""
-    return key.startswith(index.known)
 
 
 def pattern_of(key: str) -> str:
