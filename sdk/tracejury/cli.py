@@ -20,7 +20,7 @@ from tracejury import cli_views, terminal
 from tracejury.client import Client
 from tracejury.dialect_doctor import MAX_RECORDS, check_dialect
 from tracejury.doctor import run_checks
-from tracejury.errors import ApiError, TracejuryError, UnreachableError
+from tracejury.errors import ApiError, DefinitionError, TracejuryError, UnreachableError
 from tracejury.rest import Imported
 
 CHECK_FAILED = 1
@@ -124,7 +124,7 @@ def traces(
 def sessions(
     session: Annotated[
         str | None,
-        typer.Argument(metavar="[SESSION]", help="A session id: its totals and its traces."),
+        typer.Argument(metavar="SESSION", help="A session id: its totals and its traces."),
     ] = None,
     where: Annotated[
         str | None, typer.Option(help="A condition over the columns of the view sessions.")
@@ -309,13 +309,18 @@ def _client(url: str | None) -> Iterator[Client]:
 
 @contextlib.contextmanager
 def _explained() -> Iterator[None]:
-    """Turn the library's errors into one line on stderr and an exit code."""
+    """Turn the library's errors into lines on stderr, one a problem, and an exit code."""
     try:
         yield
     except UnreachableError as error:
         _fail(str(error), UNREACHABLE)
     except ApiError as error:
         _fail(str(error), UNREACHABLE if error.status >= 500 else WRONG_USE)
+    except DefinitionError as error:
+        *others, last = str(error).splitlines()
+        for line in others:
+            terminal.print_problem(line)
+        _fail(last, WRONG_USE)
     except (TracejuryError, OSError) as error:
         _fail(str(error), WRONG_USE)
 

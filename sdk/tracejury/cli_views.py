@@ -28,7 +28,6 @@ from tracejury.rest import (
 from tracejury.terminal import Justify, age, latency, money, one_line, show, visible
 
 Item = TypeVar("Item")
-TRACE_ID_WIDTH = 32
 _SHORT_CELL = 8
 SESSION_ID_WIDTH = 36
 _MARKS = {
@@ -45,7 +44,7 @@ def print_traces(page: Page[TraceSummary]) -> None:
     if not page.items:
         out.print("no traces")
         return
-    _print_items(out, _TRACE_COLUMNS, page.items, TRACE_ID_WIDTH)
+    _print_items(out, _TRACE_COLUMNS, page.items)
     _print_more(out, page.next_cursor)
 
 
@@ -55,8 +54,7 @@ def print_sessions(page: Page[SessionSummary]) -> None:
     if not page.items:
         out.print("no sessions")
         return
-    longest = max(cell_len(visible(item.session_id)) for item in page.items)
-    _print_items(out, _SESSION_COLUMNS, page.items, min(longest, SESSION_ID_WIDTH))
+    _print_items(out, _SESSION_COLUMNS, page.items)
     _print_more(out, page.next_cursor)
 
 
@@ -69,7 +67,7 @@ def print_session(session: SessionDetail) -> None:
         earlier = session.trace_count - len(session.traces)
         out.print(Text(f"{earlier} earlier not shown: raise --limit", style="dim"))
     out.print()
-    _print_items(out, _SESSION_TRACE_COLUMNS, session.traces, TRACE_ID_WIDTH)
+    _print_items(out, _SESSION_TRACE_COLUMNS, session.traces)
 
 
 def _session_lines(session: SessionDetail) -> Iterator[str]:
@@ -99,15 +97,13 @@ def _plural(count: int, word: str) -> str:
     return word if count == 1 else f"{word}s"
 
 
-def _print_items(
-    out: Console, columns: Sequence[_Column[Item]], items: Sequence[Item], id_width: int
-) -> None:
-    """Print items as a table; the first column, which names them, is not cut to less."""
+def _print_items(out: Console, columns: Sequence[_Column[Item]], items: Sequence[Item]) -> None:
+    """Print items as a table, whose columns of texts give way where the terminal is narrow."""
     shown = [column for column in columns if column.min_width <= out.width]
     rows = ([column.cell(item) for column in shown] for item in items)
     table = terminal.table("", [(column.name, column.justify) for column in shown], rows)
-    table.columns[0].min_width = id_width
-    out.print(table)
+    flexible = {n: column.cut_to for n, column in enumerate(shown) if column.cut_to}
+    out.print(_fit(out, table, flexible))
 
 
 def _print_more(out: Console, next_cursor: str | None) -> None:
@@ -117,12 +113,16 @@ def _print_more(out: Console, next_cursor: str | None) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Column(Generic[Item]):
-    """A column of a list, shown in terminals of at least `min_width`."""
+    """A column of a list, shown in terminals of at least `min_width`.
+
+    Where the others leave too little room it is cut to `cut_to` cells; 0: never.
+    """
 
     name: str
     cell: Callable[[Item], Text | str]
     justify: Justify = "left"
     min_width: int = 0
+    cut_to: int = 0
 
 
 def _name(item: TraceSummary) -> str:
@@ -144,7 +144,7 @@ def _session_state(item: SessionSummary) -> Text:
 _TRACE_COLUMNS: tuple[_Column[TraceSummary], ...] = (
     _Column(name="trace", cell=lambda item: item.trace_id),
     _Column(name="age", cell=lambda item: age(item.start_time), justify="right"),
-    _Column(name="name", cell=_name),
+    _Column(name="name", cell=_name, cut_to=_SHORT_CELL),
     _Column(name="kind", cell=lambda item: show(item.kind), min_width=90),
     _Column(name="tools", cell=lambda item: show(item.tool_calls), justify="right"),
     _Column(
@@ -155,11 +155,21 @@ _TRACE_COLUMNS: tuple[_Column[TraceSummary], ...] = (
     _Column(name="state", cell=_state),
 )
 _SESSION_COLUMNS: tuple[_Column[SessionSummary], ...] = (
-    _Column(name="session", cell=lambda item: item.session_id),
+    _Column(name="session", cell=lambda item: item.session_id, cut_to=SESSION_ID_WIDTH),
     _Column(name="age", cell=lambda item: age(item.end_time), justify="right"),
     _Column(name="runs", cell=lambda item: show(item.runs), justify="right"),
-    _Column(name="project", cell=lambda item: one_line(item.project, 20), min_width=110),
-    _Column(name="user", cell=lambda item: one_line(show(item.user_id), 20), min_width=110),
+    _Column(
+        name="project",
+        cell=lambda item: one_line(item.project, 20),
+        min_width=110,
+        cut_to=_SHORT_CELL,
+    ),
+    _Column(
+        name="user",
+        cell=lambda item: one_line(show(item.user_id), 20),
+        min_width=110,
+        cut_to=_SHORT_CELL,
+    ),
     _Column(name="tools", cell=lambda item: show(item.tool_calls), justify="right"),
     _Column(name="tokens", cell=lambda item: show(item.total_tokens), justify="right"),
     _Column(name="cost", cell=lambda item: money(item.cost_usd), justify="right"),
@@ -167,8 +177,10 @@ _SESSION_COLUMNS: tuple[_Column[SessionSummary], ...] = (
 )
 _SESSION_TRACE_COLUMNS: tuple[_Column[TraceSummary], ...] = (
     _Column(name="trace", cell=lambda item: item.trace_id),
-    _Column(name="asked", cell=lambda item: one_line(item.input or "-", 60)),
-    _Column(name="answered", cell=lambda item: one_line(item.output or "-", 60)),
+    _Column(name="asked", cell=lambda item: one_line(item.input or "-", 60), cut_to=_SHORT_CELL),
+    _Column(
+        name="answered", cell=lambda item: one_line(item.output or "-", 60), cut_to=_SHORT_CELL
+    ),
     _Column(name="kind", cell=lambda item: show(item.kind), min_width=110),
     _Column(
         name="tokens", cell=lambda item: show(item.total_tokens), justify="right", min_width=100
@@ -242,21 +254,22 @@ def print_dialects(report: DialectReport, *, every: bool) -> None:
             ("dialect", "left"), ("framework", "left"), ("spans", "right"), ("last", "right"),
             ("from", "left"),
         ]  # fmt: skip
-        out.print(_fit(out, terminal.table("", columns, rows), 1, 4))
+        out.print(_fit(out, terminal.table("", columns, rows), {1: _SHORT_CELL, 4: _SHORT_CELL}))
     else:
         out.print("no spans yet; --all lists the dialects that are known")
     unread = [(u.scope, u.key, u.kind, u.spans, age(u.last_seen), u.example) for u in report.unread]
-    _print_unread(out, unread, report.unread_count)
+    _print_unread(out, unread, report.unread_count, "")
 
 
 def _print_unread(
-    out: Console, rows: Sequence[tuple[str, str, str, int, str, str]], count: int
+    out: Console, rows: Sequence[tuple[str, str, str, int, str, str]], count: int, where: str
 ) -> None:
     out.print()
     if not rows:
-        out.print("every attribute that looks like GenAI content is read")
+        out.print(Text(f"every attribute{where} that looks like GenAI content is read"))
         return
-    out.print(Text(f"{count} that look like GenAI content and that no rule reads", style="bold"))
+    said = f"{count}{where} that look like GenAI content and that no rule reads"
+    out.print(Text(said, style="bold"))
     for scope, key, kind, spans, last, example in rows:
         seen = f"{spans} {'span' if spans == 1 else 'spans'}" + (
             f", last {last} ago" if last else ""
@@ -268,6 +281,8 @@ def _print_unread(
         out.print(head, soft_wrap=True)
         if example:
             out.print(Text(f"    {one_line(example, 100)}", style="dim"), soft_wrap=True)
+    if count > len(rows):
+        out.print(Text(f"{count - len(rows)} more: raise --limit", style="dim"))
 
 
 def print_dialect_check(check: DialectCheck) -> None:
@@ -299,7 +314,7 @@ def _print_trial(out: Console, trial: Trial, name: str, source: str) -> None:
     ]  # fmt: skip
     rows = [(f.place, f.reads, f.hits, f.used, f.example) for f in trial.findings if f.hits]
     if rows:
-        out.print(_fit(out, terminal.table("", columns, rows), 1, 4))
+        out.print(_fit(out, terminal.table("", columns, rows), {1: _SHORT_CELL, 4: _SHORT_CELL}))
     never = [finding for finding in trial.findings if not finding.hits]
     if never:
         out.print()
@@ -307,18 +322,18 @@ def _print_trial(out: Console, trial: Trial, name: str, source: str) -> None:
         for finding in never:
             out.print(Text(f"  {finding.place}: {one_line(finding.reads)}"), soft_wrap=True)
     unread = [(u.scope, u.key, "attribute", u.spans, "", u.example) for u in trial.unread]
-    _print_unread(out, unread, len(unread))
+    _print_unread(out, unread, len(unread), f" in spans of {name!r} or of no dialect")
 
 
-def _fit(out: Console, table: Table, *flexible: int) -> Table:
-    """Return the table cut to the terminal: only the `flexible` columns give way, evenly."""
+def _fit(out: Console, table: Table, flexible: Mapping[int, int]) -> Table:
+    """Return the table cut to the terminal: columns give way evenly, `flexible` says to what."""
     widths = [
         max(cell_len(str(text)) for text in (column.header, *column.cells))
         for column in table.columns
     ]
     excess = sum(widths) + 2 * (len(widths) - 1) - out.width
-    while excess > 0 and widths[widest := max(flexible, key=widths.__getitem__)] > _SHORT_CELL:
-        widths[widest] -= 1
+    while excess > 0 and (wide := [n for n, least in flexible.items() if widths[n] > least]):
+        widths[max(wide, key=widths.__getitem__)] -= 1
         excess -= 1
     for column, width in zip(table.columns, widths, strict=True):
         column.width = width

@@ -130,6 +130,22 @@ def test_what_is_wrong_is_said_with_its_exit_code(
     assert result.stderr.count("\n") == 1
 
 
+def test_each_problem_of_a_file_has_a_line_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text("name: acme\nscopes: [x]\nrulz: []\nkind: [x]\n")
+    lines = run("--dialects", path).stderr.splitlines()
+    assert [line.split(": ")[:3] for line in lines] == [
+        ["tracejury", f"{path}, line {number}", name] for number, name in ((3, "rulz"), (4, "kind"))
+    ]
+
+
+def test_what_is_unread_is_said_of_the_spans_that_were_looked_at(tmp_path: Path) -> None:
+    file = tmp_path / "nova.yaml"
+    file.write_text("name: nova\nscopes: [nova]\n")
+    shown = run("--dialects", file, "--otlp", write_run(tmp_path / "run.json")).stdout
+    assert " in spans of 'nova' or of no dialect that look like GenAI content" in shown
+
+
 def test_options_of_a_dialect_need_one(tmp_path: Path) -> None:
     assert run("--offline").exit_code == 2
 

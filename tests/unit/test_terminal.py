@@ -12,8 +12,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from tracejury import terminal
-from tracejury.cli_views import print_explanation
-from tracejury.rest import Explanation
+from tracejury.cli_views import print_explanation, print_session
+from tracejury.rest import Explanation, SessionDetail, TraceSummary
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07 \u202eevil\u2069 \x9b31m [bold]x[/bold] :smile:"
 
@@ -96,3 +96,27 @@ def test_a_reason_with_line_breaks_cannot_pass_for_lines_of_the_story(
         "rule 'x': selected",
         "  fast: fail, slow rule 'y': selected",
     ]
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_a_session_shows_question_answer_and_state_in_every_terminal(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    trace = TraceSummary(
+        trace_id="ab" * 16, status="complete", input="question " * 20, output="answer " * 20
+    )
+    none = {"span_count": 0, "llm_calls": 0, "tool_calls": 0, "error_count": 0}
+    print_session(
+        SessionDetail.model_validate(
+            {"session_id": "s", "project": "p", "runs": 1, "traces_with_error": 0, **none}
+            | {"trace_count": 1, "traces": [trace]}
+        )
+    )
+    head, line = capsys.readouterr().out.splitlines()[-2:]
+    assert cell_len(line) <= width
+    assert head.split()[-1] == "state"
+    assert line.startswith("ab" * 16)
+    assert "question" in line
+    assert "answer" in line
+    assert line.split()[-1] == "done"

@@ -127,6 +127,6 @@ def _unknown(session_id: str, project: str | None, projects: list[str]) -> NotFo
             f"it is in {', '.join(repr(name) for name in projects[:20])}"
         )
     return NotFound(
-        f"no finished trace is of the session {session_id[:100]!r}; check that the id is "
-        "percent-encoded, and whether its spans have been exported yet"
+        f"no finished trace is of the session {session_id[:100]!r}; check the id "
+        "(percent-encoded in a URL), and whether its traces are finished yet"
     )
