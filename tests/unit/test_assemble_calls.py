@@ -283,3 +283,17 @@ def test_the_helpers_read_a_trace() -> None:
         "Answer: a!",
     ]
     assert "[cut, 2 characters]" in trace_to_str(trace, max_chars=1)
+
+
+def test_results_with_ids_answer_requests_without_in_order() -> None:
+    result = {"type": "tool_call_response", "name": "search", "response": "one", "id": "r1"}
+    found = calls(
+        llm("a", **{OUT: text(said("assistant", asks("", q="a"), asks("", q="b")))}),
+        llm(
+            "b", at=3, **{IN: text(said("tool", result, {**result, "id": "r2", "response": "two"}))}
+        ),
+    )
+    assert [(call.arguments, call.output, call.id) for call in found] == [
+        ({"q": "a"}, "one", "r1"),
+        ({"q": "b"}, "two", "r2"),
+    ]

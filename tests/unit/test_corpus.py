@@ -65,7 +65,7 @@ def repr_json(span: SpanRecord) -> str:
 
 
 def test_all_cases_are_there() -> None:
-    assert len(case_names()) == 85
+    assert len(case_names()) == 87
 
 
 class TestDifferences:

@@ -17,7 +17,12 @@ from tracejury.view import trace_to_api
 LIMIT_CHARS = 1024
 # What a conversation longer than the limit cannot tell: its later questions.
 LOST = {"turns"}
-LOST_IN_CASES = {"oi_haystack": {"tool_calls"}}
+LOST_IN_CASES = {
+    "genkit_js": {"output_tokens"},
+    "llamaindex_native": {"tool_calls"},
+    "oi_haystack": {"tool_calls"},
+    "pydantic_ai_2024": {"tool_calls"},
+}
 
 
 def cut(value: Any) -> Any:

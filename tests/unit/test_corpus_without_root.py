@@ -15,6 +15,11 @@ from tracejury.view import trace_to_api
 
 # Facts that only the root holds.
 ONLY_ON_ROOT = {
+    "claude_code_mcp": {"turns"},
+    "openlit_v1_33": {"turns"},
+    "pydantic_ai_2024": {"tool_calls", "turns", "models"},
+    "trulens": {"turns", "input_tokens", "output_tokens"},
+    "voltagent": {"turns", "input_tokens", "output_tokens"},
     "genai_anthropic": {"tool_calls", "turns"},
     "litellm_otel": {
         *("tool_calls", "turns", "models", "user_id"),

@@ -50,6 +50,7 @@ def tool_calls(forest: Forest, calls: Sequence[Call]) -> tuple[ToolCall, ...]:
     joined = _join(functions, asked)
     runs += [ran for ran in functions if id(ran) in joined or ran.output_text in handed]
     pairs |= joined
+    spare = _unasked(results, asked)
     placed: list[tuple[tuple[int, int, int], ToolCall]] = []
     for ran in runs:
         call = _from_span(ran, pairs.get(id(ran)), results)
@@ -57,7 +58,8 @@ def tool_calls(forest: Forest, calls: Sequence[Call]) -> tuple[ToolCall, ...]:
     for position, request in enumerate(asked):
         if not request.taken and request.node.fields.dialect not in active().index.runs_apart:
             end = request.node.record.end_ns or request.node.record.start_ns
-            placed.append(((end, 1, position), _from_message(request, results)))
+            result = _answer_to(request.part, results, spare)
+            placed.append(((end, 1, position), _from_message(request, result)))
     placed.sort(key=lambda item: item[0])
     return tuple(_numbered(call for _, call in placed))
 
@@ -181,6 +183,24 @@ def _results(forest: Forest, calls: Sequence[Call]) -> dict[str, Part]:
         if node.kind == "step":
             _take_results(node.output, found)
     return found
+
+
+def _unasked(results: dict[str, Part], asked: list[Asked]) -> dict[str, deque[Part]]:
+    """The results by tool whose ids no request has: some libraries leave the ids out there."""
+    ids = {request.part.id for request in asked}
+    found: dict[str, deque[Part]] = defaultdict(deque)
+    for part in results.values():
+        if part.name and part.id not in ids:
+            found[part.name].append(part)
+    return found
+
+
+def _answer_to(part: Part, results: dict[str, Part], spare: dict[str, deque[Part]]) -> Part | None:
+    """The result of a call that was asked for: by id, without one the next of its tool."""
+    if part.id:
+        return results.get(part.id)
+    waiting = spare.get(part.name)
+    return waiting.popleft() if waiting else None
 
 
 def _unclaimed(calls: Sequence[Call]) -> set[str]:
@@ -308,9 +328,8 @@ def _is_unnamed(arguments: Any, asked: Any) -> bool:
     )
 
 
-def _from_message(request: Asked, results: dict[str, Part]) -> ToolCall:
+def _from_message(request: Asked, result: Part | None) -> ToolCall:
     part = request.part
-    result = results.get(part.id) if part.id else None
     output = result.output if result is not None else part.output
     failed = result is not None and result.is_error
     return ToolCall(
@@ -319,7 +338,7 @@ def _from_message(request: Asked, results: dict[str, Part]) -> ToolCall:
         output=output,
         output_text=output_text(output),
         error=SpanError(message=output_text(output)) if failed else None,
-        id=part.id,
+        id=part.id or (result.id if result is not None else ""),
         start_ns=request.node.record.end_ns or request.node.record.start_ns,
         requested_by_span_id=request.node.span_id,
         source="message",
