@@ -12,7 +12,7 @@ from tracejury.assembly.cut import whole
 from tracejury.assembly.forest import Forest
 from tracejury.assembly.messages import calls_of, last_text, parse_messages
 from tracejury.assembly.nodes import Node
-from tracejury.assembly.toolspans import Ran, function_runs, same_name, tool_runs
+from tracejury.assembly.toolspans import Names, Ran, function_runs, tool_runs
 from tracejury.assembly.unwrap import PAYLOADS, output_text
 from tracejury.assembly.usage import Call
 from tracejury.dialects.active import active
@@ -109,26 +109,35 @@ def _asked_of_models(calls: Sequence[Call]) -> list[tuple[Part, Node]]:
     """The calls in the models' answers; of an answer left out, as the next prompt repeats it."""
     requests: list[tuple[Part, Node]] = []
     asked: dict[str, int] = {}
-    for position, call in enumerate(calls):
+    for call, later in zip(calls, _next_with_prompt(calls), strict=True):
         question = last_text(call.input, "user")
         parts = calls_of(call.output)
-        if not parts and question and not _says_something(call.output):
-            parts = _repeated(calls[position + 1 :], question)[asked.get(question, 0) :]
+        if later is not None and not parts and question and not _says_something(call.output):
+            parts = _repeated(later, question)[asked.get(question, 0) :]
         asked[question] = asked.get(question, 0) + len(parts)
         requests += [(part, call.main) for part in parts]
     return requests
+
+
+def _next_with_prompt(calls: Sequence[Call]) -> list[Call | None]:
+    """For each call the first one after it whose prompt was recorded."""
+    found: list[Call | None] = []
+    following: Call | None = None
+    for call in reversed(calls):
+        found.append(following)
+        following = call if call.input else following
+    return found[::-1]
 
 
 def _says_something(messages: Sequence[Message]) -> bool:
     return any(part.type != "text" or part.text.strip() for m in messages for part in m.parts)
 
 
-def _repeated(later: Sequence[Call], question: str) -> list[Part]:
+def _repeated(later: Call, question: str) -> list[Part]:
     """The calls since the question in the next prompt, if that works on the same question."""
-    call = next((call for call in later if call.input), None)
-    if call is None or last_text(call.input, "user") != question:
+    if last_text(later.input, "user") != question:
         return []
-    prompts = (calls_of(_since_question(prompt)) for prompt in _prompts(call))
+    prompts = (calls_of(_since_question(prompt)) for prompt in _prompts(later))
     return next((parts for parts in prompts if parts), [])
 
 
@@ -241,21 +250,19 @@ def _join_by(
 ) -> None:
     """Join what is left, by name and (if asked for) arguments, in order."""
     open_: dict[str, deque[Asked]] = defaultdict(deque)
-    names: dict[str, str] = {}
     for request in asked:
         if not request.taken:
             open_[_key(request.part.name, request.part.arguments, equal_arguments)].append(request)
-            names.setdefault(request.part.name, request.part.name)
     if not open_:
         return
+    names = Names(request.part.name for request in asked if not request.taken)
     for ran in runs:
         if id(ran) in pairs:
             continue
-        for name in names:
-            direct = same_name(name, ran.name)
-            if not direct and ran.dispatched != name:
-                continue
-            data = ran.arguments if direct else _payload(ran.arguments)
+        direct = names.same_as(ran.name)
+        handed_on = [ran.dispatched] if ran.dispatched in names else []
+        for name in dict.fromkeys((*direct, *handed_on)):
+            data = ran.arguments if name in direct else _payload(ran.arguments)
             waiting = open_.get(_key(name, data, equal_arguments))
             if waiting:
                 request = waiting.popleft()

@@ -44,7 +44,9 @@ def build_forest(spans: Iterable[SpanRecord], logs: Sequence[LogRecord] = ()) ->
         node.order = position
     for node in ordered:
         node.children.sort(key=_order)
-    return Forest(ordered)
+    forest = Forest(ordered)
+    _set_positions(forest.roots)
+    return forest
 
 
 def _place(node: Node) -> tuple[int, int, int, str]:
@@ -104,6 +106,19 @@ def _make_root(node: Node) -> None:
     if node.parent is not None:
         node.parent.children.remove(node)
         node.parent = None
+
+
+def _set_positions(roots: Sequence[Node]) -> None:
+    """Number the nodes so that those below a node follow it without a gap."""
+    placed: list[Node] = []
+    waiting = list(reversed(roots))
+    while waiting:
+        node = waiting.pop()
+        node.position = len(placed)
+        placed.append(node)
+        waiting.extend(reversed(node.children))
+    for node in reversed(placed):
+        node.last_below = node.children[-1].last_below if node.children else node.position
 
 
 def _set_depths(nodes: Iterable[Node]) -> int:

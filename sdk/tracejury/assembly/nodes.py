@@ -42,8 +42,10 @@ class Node:
         "events",
         "fields",
         "kind",
+        "last_below",
         "order",
         "parent",
+        "position",
         "reading",
         "record",
     )
@@ -64,6 +66,8 @@ class Node:
         self.children: list[Node] = []
         self.depth = 0
         self.order = 0
+        # Among all spans, parents before children; and of the last span below this one.
+        self.position = self.last_below = 0
         self.error: SpanError | None = _error(self)
         self.cut: set[Side] = set()
         self._input: tuple[Message, ...] | None = None
@@ -83,10 +87,7 @@ class Node:
 
     def is_above(self, other: Node) -> bool:
         """Whether the other span lies inside this one."""
-        current = other.parent
-        while current is not None and current is not self:
-            current = current.parent
-        return current is self
+        return self.position < other.position <= self.last_below
 
     @property
     def latency_ms(self) -> float | None:

@@ -34,15 +34,38 @@ def plain_name(name: str) -> str:
 
 def same_name(one: str, other: str) -> bool:
     """Whether both names mean one tool: equal, or one has a framework's prefix or suffix."""
-    a, b = plain_name(one), plain_name(other)
-    if a == b:
-        return bool(a)
-    short, long = sorted((a, b), key=len)
-    if not short:
-        return False
-    if short in _SEPARATED.split(long):
-        return True
-    return long.endswith("-" + short) and len(long) - len(short) <= 3
+    return plain_name(one) in _short_names(other) or plain_name(other) in _short_names(one)
+
+
+@lru_cache(maxsize=4096)
+def _short_names(name: str) -> frozenset[str]:
+    """The plain name, and those that it stands for if the rest is a framework's."""
+    plain = plain_name(name)
+    numbered = (plain[size:] for size in (1, 2, 3) if plain[size - 1 : size] == "-")
+    return frozenset((plain, *_SEPARATED.split(plain), *numbered)) - {""}
+
+
+class Names:
+    """Names of tools, to be found by any name that means the same tool."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._order: dict[str, int] = {}
+        self._plain: dict[str, list[str]] = {}
+        self._short: dict[str, list[str]] = {}
+        for name in dict.fromkeys(names):
+            self._order[name] = len(self._order)
+            self._plain.setdefault(plain_name(name), []).append(name)
+            for short in _short_names(name):
+                self._short.setdefault(short, []).append(name)
+
+    def same_as(self, name: str) -> list[str]:
+        """The names that mean the same tool, in the order in which they were given."""
+        found = {*self._short.get(plain_name(name), ())}
+        found.update(known for short in _short_names(name) for known in self._plain.get(short, ()))
+        return sorted(found, key=self._order.__getitem__)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._order
 
 
 class Ran:

@@ -44,16 +44,17 @@ def _is_orphan(node: Node) -> bool:
 
 def _all_turns(groups: list[list[Node]], calls: Sequence[Call]) -> list[Turn]:
     sole = len(groups) == 1
-    return [turn for group in groups for turn in _turns_of(group, calls, sole)]
+    by_node = {id(call.main): call for call in calls}
+    return [turn for group in groups for turn in _turns_of(group, by_node, sole)]
 
 
-def _turns_of(group: list[Node], calls: Sequence[Call], sole: bool) -> list[Turn]:
+def _turns_of(group: list[Node], by_node: dict[int, Call], sole: bool) -> list[Turn]:
     """The turn of a run; several where it records none itself and its prompts show them.
 
     Of a run whose own span is missing only the prompts tell what was asked.
     """
-    inside = {id(node) for node in _below(group)}
-    own = [call for call in calls if id(call.main) in inside]
+    own = [by_node[id(node)] for node in _below(group) if id(node) in by_node]
+    own.sort(key=lambda call: call.main.order)
     lost = len(group) > 1 and _is_orphan(group[0])
     if lost or not any(node.question for node in group):
         spoken = _conversation(group, own)
@@ -64,12 +65,12 @@ def _turns_of(group: list[Node], calls: Sequence[Call], sole: bool) -> list[Turn
 
 def _conversation(group: list[Node], own: Sequence[Call]) -> list[list[Call]]:
     """The calls by the question they answer, if each later question follows the earlier ones."""
-    top = {id(node) for node in group}
+    in_tools = _in_tools(group)
     parts: list[list[Call]] = []
     asked: list[str] = []
     for call in own:
         question = last_text(call.input, "user")
-        if _is_in_tool(call.main, top) or not (question or call.output):
+        if id(call.main) in in_tools or not (question or call.output):
             continue
         if asked and (not question or question == asked[-1]):
             parts[-1].append(call)
@@ -242,10 +243,10 @@ def _output(group: list[Node], above: list[Node], own: Sequence[Call]) -> str:
     for node in around:
         if not node.is_cut("output") and (text := _answer_of(node)):
             return text
-    top = {id(node) for node in group}
+    in_tools = _in_tools(group)
     for call in reversed(own):
         text = _final_text(call.output)
-        if text and not _is_in_tool(call.main, top):
+        if text and id(call.main) not in in_tools:
             return text
     start = next((text for node in around if (text := _answer_of(node))), "")
     return str(whole(start, map(_answer_of, _below(group))))
@@ -271,13 +272,20 @@ def _final_text(messages: Sequence[Message]) -> str:
     return ""
 
 
-def _is_in_tool(node: Node, top: set[int]) -> bool:
-    current: Node | None = node
-    while current is not None and id(current) not in top:
-        if current.kind == "tool":
-            return True
-        current = current.parent
-    return False
+def _in_tools(group: list[Node]) -> set[int]:
+    """The nodes of the group that work for a tool, but for those that lead the group."""
+    top = {id(node) for node in group}
+    found: set[int] = set()
+    waiting = [(node, False) for node in group]
+    while waiting:
+        node, inside = waiting.pop()
+        for child in node.children:
+            if id(child) not in top:
+                works = inside or child.kind == "tool"
+                if works:
+                    found.add(id(child))
+                waiting.append((child, works))
+    return found
 
 
 def _merged(turns: list[Turn]) -> tuple[Turn, ...]:

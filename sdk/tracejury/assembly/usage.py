@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, TypeVar
 
 from tracejury.assembly.forest import Forest
@@ -173,16 +175,15 @@ def _first(values: Iterable[T | None]) -> T | None:
 
 def model_calls(forest: Forest) -> list[Call]:
     """The calls of models in order of start, each once, however many spans recorded it."""
-    visible: dict[int, list[Call]] = {}
+    visible: dict[int, dict[str, list[Call]]] = {}
     calls: list[Call] = []
     for node in sorted(forest.nodes, key=lambda n: -n.depth):
-        below = _gather([visible[id(child)] for child in node.children if id(child) in visible])
+        below = _gather([visible.pop(id(c)) for c in node.children if id(c) in visible])
         if node.kind in COUNTABLE:
-            same = [call for call in below if call.main.kind == node.kind]
+            same = below.setdefault(node.kind, [])
             if not same:
-                call = Call(node)
-                calls.append(call)
-                below.append(call)
+                same.append(Call(node))
+                calls.extend(same)
             elif len(same) == 1:
                 same[0].nodes.append(node)
         if below and node.kind not in _BARRIERS:
@@ -206,15 +207,17 @@ def _without_preparations(calls: list[Call]) -> list[Call]:
     ]
 
 
-def _gather(lists: list[list[Call]]) -> list[Call]:
-    """All calls of the lists; the longest list is extended, so that deep trees stay linear."""
-    if len(lists) < 2:
-        return lists[0] if lists else []
-    longest = max(lists, key=len)
-    for other in lists:
-        if other is not longest:
-            longest.extend(other)
-    return longest
+def _gather(groups: list[dict[str, list[Call]]]) -> dict[str, list[Call]]:
+    """All calls by kind; the longest list is extended, so that deep trees stay linear."""
+    if len(groups) < 2:
+        return groups[0] if groups else {}
+    gathered: dict[str, list[Call]] = {}
+    for group in groups:
+        for kind, calls in group.items():
+            short, long = sorted((gathered.get(kind, []), calls), key=len)
+            long.extend(short)
+            gathered[kind] = long
+    return gathered
 
 
 def _without_repeats(calls: list[Call]) -> list[Call]:
@@ -380,25 +383,54 @@ def _is_rolled_up_otherwise(reporting: Sequence[Call], covered: dict[int, Node])
     Totals that repeat the last call, or that go on from those of another run, do not differ.
     """
     running_dialects = active().running_totals
-    below: dict[int, list[int]] = {}
-    for call in reporting:
-        for node in _upward(call.nodes[-1].parent):
-            below.setdefault(id(node), []).append(call.usage.total_tokens or 0)
-    totals = {
-        key: node.usage.total_tokens or 0
-        for key, node in covered.items()
-        if key in below
-        and node.kind not in COUNTABLE
+    below = _Below(reporting)
+    totals = [
+        (node, node.usage.total_tokens or 0)
+        for node in covered.values()
+        if node.kind not in COUNTABLE
         and node.fields.dialect not in running_dialects
         and has_usage(node.usage)
-    }
-    running = {0, *totals.values()}
-    return any(
-        total not in below[key]
-        and total - sum(below[key]) not in running
-        and abs(total - sum(below[key])) > _MISMATCH * sum(below[key])
-        for key, total in totals.items()
-    )
+        and below.has_calls(node)
+    ]
+    running = {0, *(total for _, total in totals)}
+    for node, total in totals:
+        counted = below.sum(node)
+        differs = abs(total - counted) > _MISMATCH * counted
+        if differs and total - counted not in running and not below.has_total(node, total):
+            return True
+    return False
+
+
+class _Below:
+    """The tokens of the calls below a node, found by the places of the calls among all spans."""
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        placed = sorted((call.nodes[-1].position, call.usage.total_tokens or 0) for call in calls)
+        self._positions = [position for position, _ in placed]
+        self._sums = [0, *accumulate(total for _, total in placed)]
+        self._by_total: dict[int, list[int]] = {}
+        for position, total in placed:
+            self._by_total.setdefault(total, []).append(position)
+
+    def has_calls(self, node: Node) -> bool:
+        """Whether any of the calls stands below the node."""
+        start, end = _range_below(node, self._positions)
+        return start < end
+
+    def has_total(self, node: Node, total: int) -> bool:
+        """Whether a call below the node used so many tokens."""
+        start, end = _range_below(node, self._by_total.get(total, []))
+        return start < end
+
+    def sum(self, node: Node) -> int:
+        """The tokens of all calls below the node."""
+        start, end = _range_below(node, self._positions)
+        return self._sums[end] - self._sums[start]
+
+
+def _range_below(node: Node, positions: list[int]) -> tuple[int, int]:
+    """The slice of sorted places that lie below the node."""
+    return bisect_right(positions, node.position), bisect_right(positions, node.last_below)
 
 
 def _upward(node: Node | None) -> Iterable[Node]:

@@ -1,0 +1,107 @@
+"""Traces of many spans take time in proportion, whatever their shape."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tracejury.assemble import assemble
+from tracejury.trace import SpanRecord
+
+SPANS = 4000
+# Several times what these traces take, and less than looking at every span for every span.
+MOST_SECONDS = 6.0
+
+
+def span(number: int, parent: int = 0, **attributes: object) -> SpanRecord:
+    return SpanRecord(
+        trace_id="t",
+        span_id=f"{number:016x}",
+        parent_span_id=f"{parent:016x}" if parent else "",
+        name="x",
+        start_ns=number * 1000,
+        end_ns=10**9 - number if parent == number - 1 else number * 1000 + 500,
+        attributes={key.replace("__", "."): value for key, value in attributes.items()},
+        scope_name=f"library{number % 2}",
+    )
+
+
+def messages(role: str, text: str = "", **call: object) -> str:
+    part = {"type": "tool_call", **call} if call else {"type": "text", "content": text}
+    return json.dumps([{"role": role, "parts": [part]}])
+
+
+def chat(number: int, parent: int = 0, **more: object) -> SpanRecord:
+    return span(
+        number,
+        parent,
+        gen_ai__operation__name="chat",
+        gen_ai__request__model="m",
+        gen_ai__usage__input_tokens=5,
+        **more,
+    )
+
+
+def roots() -> list[SpanRecord]:
+    """A run in every span."""
+    return [chat(n, gen_ai__input__messages=messages("user", f"q{n}")) for n in range(1, SPANS)]
+
+
+def chain() -> list[SpanRecord]:
+    """Every span inside the one before it; agents that report totals."""
+    spans = []
+    for number in range(1, SPANS):
+        operation = "chat" if number % 2 else "invoke_agent"
+        spans.append(
+            span(
+                number,
+                number - 1,
+                gen_ai__operation__name=operation,
+                gen_ai__usage__input_tokens=number,
+            )
+        )
+    return spans
+
+
+def tools_in_tools() -> list[SpanRecord]:
+    """Every tool inside the one before it, recorded by two libraries in turn."""
+    return [
+        span(n, n - 1, gen_ai__operation__name="execute_tool", gen_ai__tool__name=f"t{n % 3}")
+        for n in range(1, SPANS)
+    ]
+
+
+def names() -> list[SpanRecord]:
+    """As many names of tools as calls, and none of those that ran."""
+    spans = []
+    for number in range(1, SPANS, 2):
+        asked = messages("assistant", name=f"asked{number}", arguments={})
+        spans.append(chat(number, gen_ai__output__messages=asked))
+        spans.append(
+            span(
+                number + 1,
+                gen_ai__operation__name="execute_tool",
+                gen_ai__tool__name=f"ran{number}",
+            )
+        )
+    return spans
+
+
+def unanswered() -> list[SpanRecord]:
+    """Questions without answers, and then calls without either."""
+    asked = [
+        chat(n, gen_ai__input__messages=messages("user", f"q{n}")) for n in range(1, SPANS // 2)
+    ]
+    return asked + [chat(n) for n in range(SPANS // 2, SPANS)]
+
+
+@pytest.mark.parametrize("shape", [roots, chain, tools_in_tools, names, unanswered])
+def test_time_grows_with_the_spans_and_not_faster(shape: Callable[[], list[SpanRecord]]) -> None:
+    spans = shape()
+    started = time.process_time()
+    trace = assemble(spans)
+    assert time.process_time() - started < MOST_SECONDS
+    assert len(trace.spans) == len(spans)
