@@ -464,3 +464,15 @@ def test_scalars_in_text_stay_text_and_deep_nesting_is_left_alone() -> None:
     assert decode("true") == "true"
     assert decode("[" * 100 + "]" * 100) == "[" * 100 + "]" * 100
     assert decode('{"a": NaN}') == {"a": None}
+
+
+def test_an_observation_handed_on_in_plain_text_is_no_question() -> None:
+    spoken = parse_messages(
+        [
+            {"role": "user", "content": "How is Oslo?"},
+            {"role": "assistant", "content": "Action: look\nAction Input: Oslo"},
+            {"role": "user", "content": "Observation: rainy"},
+        ]
+    )
+    assert last_text(spoken, "user") == "How is Oslo?"
+    assert last_text(spoken[2:], "user") == "Observation: rainy"

@@ -21,6 +21,7 @@ from tracejury.dialects.pyrepr import LOOKS_LIKE, parse_repr
 from tracejury.trace import Message, Part, Role
 
 MAX_MESSAGES = 20_000
+_OBSERVATION: Final = "Observation:"
 
 _INPUT_KEYS: Final = (
     "messages",
@@ -271,7 +272,7 @@ def last_text(messages: Sequence[Message], role: Role) -> str:
     """The text of the last message of a role that holds some.
 
     Coding agents put context beside the user's words, each block a part in a tag of its own:
-    such parts are left out where others are there. What other agents did is no user's text.
+    such parts are left out where others are there. What was done is no user's text.
     """
     quoted = ""
     for message in reversed(messages):
@@ -284,8 +285,13 @@ def last_text(messages: Sequence[Message], role: Role) -> str:
 
 
 def _is_quotation(message: Message) -> bool:
-    """Whether the message tells an agent of Google ADK's what another agent did."""
+    """Whether the message hands on what was done, and asks nothing.
+
+    So do what Google ADK tells an agent of another's work, and tool results in ReAct's plain text.
+    """
     first = message.parts[0].text
+    if first.startswith(_OBSERVATION):
+        return True
     return first.startswith("For context:") and _QUOTATION.fullmatch(first.strip()) is not None
 
 
