@@ -68,6 +68,13 @@ DIALECT = Dialect(
         *attrs("query", GENERIC + 10, "input", "query", kinds="retriever reranker"),
         *attrs("documents", GENERIC + 10, "output", kinds="retriever"),
     ),
+    missing=(
+        "Only names that many libraries share are read; `tracejury dialects` shows what is left "
+        "unread of a framework without a table.",
+    ),
+    enable="""\
+export OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318
+# and name the fields of your own framework in a YAML file: see custom-dialects.md""",
     # What instrumentations of many names write, and what tells how a call was set up.
     known=(
         *("input.mime_type", "output.mime_type", "llm.token_count.prompt_details.audio"),
