@@ -9,12 +9,11 @@ from tracejury.assembly.calls import tool_calls
 from tracejury.assembly.documents import find_documents
 from tracejury.assembly.forest import Forest, build_forest
 from tracejury.assembly.message import finish_reason
-from tracejury.assembly.messages import last_text
+from tracejury.assembly.messages import is_conversation, last_text
 from tracejury.assembly.nodes import NO_COST, Node
 from tracejury.assembly.turns import find_turns
 from tracejury.assembly.usage import Call, Totals, model_calls
 from tracejury.dialects.decode import decode, to_float, to_name
-from tracejury.dialects.resolve import Fields
 from tracejury.trace import (
     Cost,
     Flags,
@@ -148,17 +147,34 @@ def _flags(forest: Forest) -> Flags:
         redacted=any(f.redacted for f in fields),
         truncated=any(f.truncated for f in fields),
         not_captured=any(node.kind in _CONTENT_KINDS for node in forest.nodes)
-        and not any(map(_has_content, fields)),
+        and not any(map(_has_content, forest.nodes)),
     )
 
 
-def _has_content(fields: Fields) -> bool:
-    return bool(fields.input or fields.output or fields.tool_arguments or fields.tool_result)
+def _has_content(node: Node) -> bool:
+    """Whether a span holds what went in or out; messages may be there with nothing in them."""
+    fields = node.fields
+    if fields.tool_arguments or fields.tool_result:
+        return True
+    return _holds(fields.input, node.input) or _holds(fields.output, node.output)
+
+
+def _holds(recorded: str | None, messages: Sequence[Message]) -> bool:
+    if not recorded or not messages:
+        return bool(recorded) and not is_conversation(recorded)
+    return any(map(_says, messages))
+
+
+def _says(message: Message) -> bool:
+    return any(
+        part.text or part.arguments is not None or part.output is not None or part.raw is not None
+        for part in message.parts
+    )
 
 
 def _is_hidden(node: Node) -> bool:
     """Whether a call of a model or tool was recorded without what was said."""
-    return node.kind in ("llm", "tool") and node.error is None and not _has_content(node.fields)
+    return node.kind in ("llm", "tool") and node.error is None and not _has_content(node)
 
 
 def _diagnostics(forest: Forest) -> list[str]:

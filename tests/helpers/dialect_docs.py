@@ -117,6 +117,13 @@ def _between(page: str, name: str, text: str) -> str:
     return pattern.sub(lambda match: match[1] + text + match[2], page)
 
 
+# Dialects that no mark tells: of a framework without spans of its own, and of all the rest.
+_UNMARKED = (
+    "Its spans go under the dialect of the instrumentation that records them",
+    "Recognized by nothing: it is what is left",
+)
+
+
 def _recognized(dialect: Dialect) -> str:
     """Return the marks of its spans, and what the table was read from."""
     marks = [
@@ -125,8 +132,9 @@ def _recognized(dialect: Dialect) -> str:
         _listed("`telemetry.sdk.name`", dialect.sdks),
         _listed("attributes", [f"{prefix}*" for prefix in dialect.prefixes]),
     ]
-    found = "; ".join(mark for mark in marks if mark) or "nothing: it is what is left"
-    text = f"Name `{dialect.name}`. Recognized by {found}."
+    found = "; ".join(mark for mark in marks if mark)
+    how = f"Recognized by {found}" if found else _UNMARKED[dialect.name == "generic"]
+    text = f"Name `{dialect.name}`. {how}."
     return f"{text} Read from {dialect.source.rstrip('.')}." if dialect.source else text
 
 

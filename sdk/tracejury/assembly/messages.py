@@ -301,6 +301,16 @@ def _without_context(message: Message) -> str:
     return "\n".join(said).strip() or message.text.strip()
 
 
+def is_conversation(text: str) -> bool:
+    """Whether the text is a JSON list of messages, even of messages that hold nothing."""
+    data = decode(text)
+    return (
+        isinstance(data, list)
+        and bool(data)
+        and all(isinstance(item, dict) and is_message(item) for item in data)
+    )
+
+
 def has_parts(messages: Sequence[Message]) -> bool:
     """Whether any of the messages holds something."""
     for message in messages:  # noqa: SIM110

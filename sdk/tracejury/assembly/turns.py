@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tracejury.assembly.cut import whole
 from tracejury.assembly.forest import Forest
-from tracejury.assembly.messages import last_text
+from tracejury.assembly.messages import is_conversation, last_text
 from tracejury.assembly.nodes import Node
 from tracejury.assembly.usage import Call
 from tracejury.dialects.decode import decode, to_content
@@ -223,8 +223,14 @@ def _asked(group: list[Node], above: list[Node], own: Sequence[Call]) -> str:
     for call in sorted(own, key=lambda call: call.main.is_cut("input")):
         if text := last_text(call.input, "user"):
             return text
-    text = next((text for n in around if (text := n.question or n.fields.input or "")), "")
+    text = next((text for n in around if (text := n.question or _raw(n))), "")
     return text or _handed_on(group)
+
+
+def _raw(node: Node) -> str:
+    """The input as recorded where it is no conversation: messages without text ask nothing."""
+    text = node.fields.input or ""
+    return "" if node.input or is_conversation(text) else text
 
 
 def _handed_on(group: list[Node]) -> str:
