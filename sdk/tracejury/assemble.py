@@ -160,9 +160,9 @@ def _has_content(node: Node) -> bool:
 
 
 def _holds(recorded: str | None, messages: Sequence[Message]) -> bool:
-    if not recorded or not messages:
-        return bool(recorded) and not is_conversation(recorded)
-    return any(map(_says, messages))
+    if not recorded:
+        return False
+    return any(map(_says, messages)) if messages else not is_conversation(recorded)
 
 
 def _says(message: Message) -> bool:
