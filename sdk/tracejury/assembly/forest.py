@@ -109,12 +109,14 @@ def _make_root(node: Node) -> None:
 
 
 def _set_positions(roots: Sequence[Node]) -> None:
-    """Number the nodes so that those below a node follow it without a gap."""
+    """Number the nodes so that those below a node follow it without a gap; name their agents."""
     placed: list[Node] = []
     waiting = list(reversed(roots))
     while waiting:
         node = waiting.pop()
         node.position = len(placed)
+        if node.parent is not None:
+            node.agent = node.parent if node.parent.kind == "agent" else node.parent.agent
         placed.append(node)
         waiting.extend(reversed(node.children))
     for node in reversed(placed):

@@ -24,6 +24,8 @@ NO_USAGE = Usage()
 NO_COST = Cost()
 # What a run that was started without any input records as such.
 _NOTHING = frozenset({"null", "None", "{}"})
+_NO_SERVICE = "unknown_service"
+_NO_FAILURE = frozenset({"none", "null", "false", "no"})
 _SUSPENDED = ("GraphInterrupt", "ParentCommand", "CallDeferred", "ApprovalRequired", "ModelRetry")
 
 
@@ -35,6 +37,7 @@ class Node:
         "_output",
         "_question",
         "_usage",
+        "agent",
         "children",
         "cut",
         "depth",
@@ -63,6 +66,8 @@ class Node:
         self.fields: Fields = self.reading.fields()
         self.kind: SpanKind = self.reading.kind
         self.parent: Node | None = None
+        # The nearest agent around the span.
+        self.agent: Node | None = None
         self.children: list[Node] = []
         self.depth = 0
         self.order = 0
@@ -88,6 +93,24 @@ class Node:
     def is_above(self, other: Node) -> bool:
         """Whether the other span lies inside this one."""
         return self.position < other.position <= self.last_below
+
+    def runs_beside(self, other: Node) -> bool:
+        """Whether other work was going on: in another service, or for another agent beside it.
+
+        Only agents of one library are told apart: each library has a span of its own for one.
+        """
+        ours, theirs = (to_name(n.record.resource.get("service.name")) for n in (self, other))
+        if ours != theirs and ours and theirs and not f"{ours} {theirs}".count(_NO_SERVICE):
+            return True
+        one, another = self.agent, other.agent
+        return (
+            one is not None
+            and another is not None
+            and one is not another
+            and one.record.scope_name == another.record.scope_name
+            and not one.is_above(another)
+            and not another.is_above(one)
+        )
 
     @property
     def latency_ms(self) -> float | None:
@@ -225,7 +248,8 @@ def _error(node: Node) -> SpanError | None:
         failed = is_true(node.reading.first("failed")) or _is_false(node.reading.first("succeeded"))
         # Some libraries end every span as ok: a tool that raised and gave nothing back failed.
         failed = failed or (bool(fields.error_type) and fields.tool_result is None)
-    failure = (to_name(node.reading.first("failure")) or "") if node.kind == "tool" else ""
+    failure = to_name(node.reading.first("failure")) if node.kind == "tool" else ""
+    failure = "" if failure.lower() in _NO_FAILURE else failure
     if not failed and not failure:
         return None
     message = record.status_message or fields.error_message or failure

@@ -28,6 +28,8 @@ _ENVELOPES = frozenset(
     {"content", "isError", "kwargs", "lc", "output", "outputs", "raw_output", "response"}
     | {"result", "toolUseId", "tool_call_id", "type", "messages"}
 )
+# What a message of LangChain's tools has and a tool's own data, of a type "tool" too, does not.
+_MESSAGE_KEYS = frozenset({"tool_call_id", "status", "additional_kwargs", "response_metadata"})
 _MCP_KEYS = frozenset({"content", "structuredContent", "isError", "_meta", "meta"})
 _TEXT_TYPES = frozenset({"text", "output_text", "input_text", "content"})
 _VALUE_TYPES = frozenset(
@@ -171,7 +173,10 @@ def _is_text_block(block: dict[str, Any]) -> bool:
 
 
 def _is_result(data: dict[str, Any]) -> bool:
-    return data.get("type") in ("tool", "tool_result", "function_call_output", "tool_call_response")
+    kind = data.get("type")
+    if kind == "tool":
+        return not _MESSAGE_KEYS.isdisjoint(data)
+    return kind in ("tool_result", "function_call_output", "tool_call_response")
 
 
 def _from_object(data: dict[str, Any]) -> Output | None:

@@ -9,10 +9,11 @@ from itertools import accumulate
 from typing import Any, TypeVar
 
 from tracejury.assembly.forest import Forest
-from tracejury.assembly.messages import has_parts
+from tracejury.assembly.messages import has_parts, last_text
 from tracejury.assembly.models import split_model
 from tracejury.assembly.nodes import NO_COST, NO_USAGE, Node
 from tracejury.assembly.prices import estimate_usd
+from tracejury.assembly.toolspans import may_be_equal
 from tracejury.dialects.active import active
 from tracejury.dialects.decode import to_name
 from tracejury.dialects.rules import Field
@@ -270,11 +271,20 @@ def _forget(call: Call) -> None:
 def _is_same_response(one: Call, other: Call) -> bool:
     """Whether two spans with one response id recorded one call, and no reused id."""
     a, b = one.main.record, other.main.record
+    if a.scope_name == b.scope_name and _says_otherwise(one, other):
+        return False
     if min(a.end_ns, b.end_ns) > max(a.start_ns, b.start_ns):
         return True
     if not has_usage(one.usage) or not has_usage(other.usage):
         return True
     return one.usage.total_tokens == other.usage.total_tokens
+
+
+def _says_otherwise(one: Call, other: Call) -> bool:
+    """Whether both calls recorded their prompts or replies, and not the same."""
+    return (bool(one.input and other.input) and not _asked_the_same(one, other)) or (
+        has_parts(one.output) and has_parts(other.output) and _said(one) != _said(other)
+    )
 
 
 def _nearest_first(node: Node) -> tuple[int, int]:
@@ -291,7 +301,14 @@ def _is_twin(one: Call, other: Call) -> bool:
         return False
     if one.nodes[-1].is_above(other.main) or other.nodes[-1].is_above(one.main):
         return False
+    if one.main.runs_beside(other.main) or not _asked_the_same(one, other):
+        return False
     return _said(one) == _said(other)
+
+
+def _asked_the_same(one: Call, other: Call) -> bool:
+    """Whether nothing speaks against one prompt; libraries write what is around it differently."""
+    return may_be_equal(last_text(one.input, "user"), last_text(other.input, "user"))
 
 
 def _said(call: Call) -> list[str]:

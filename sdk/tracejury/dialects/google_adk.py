@@ -55,7 +55,8 @@ DIALECT = Dialect(
         *attrs("tool_result", LEGACY - 50, _RESULT, kinds="tool"),
         *inside("failed", LEGACY, _RESULT, "status"),
         *inside("failure", LEGACY, _RESULT, "error", "error_details"),
-        *inside("failure", CURRENT, "gen_ai.tool.call.result", "error", "error_details"),
+        *inside("failure", CURRENT, "gen_ai.tool.call.result", "error", guard="sole"),
+        *inside("failure", CURRENT + 1, "gen_ai.tool.call.result", "error_details"),
         # Of these, an attribute held the total up to 1.5, and lacked the thoughts up to 1.28.
         *added(
             "input_tokens",
