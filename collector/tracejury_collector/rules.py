@@ -136,7 +136,7 @@ def _outcome(
     if not condition.holds:
         return "filtered", f"the condition {rule.where!r} does not hold", None
     if rule.rate >= 1:
-        return "selected", "every trace is judged", 1.0
+        return "selected", "every trace that passes is judged", 1.0
     share = f"the sample of {rule.rate * 100:g} %"
     if is_sampled(trace_id, rule.name, rule.rate):
         return "selected", f"in {share}", rule.rate

@@ -65,7 +65,8 @@ def print_session(session: SessionDetail) -> None:
         out.print(Text(line), soft_wrap=True)
     if session.truncated:
         earlier = session.trace_count - len(session.traces)
-        out.print(Text(f"{earlier} earlier not shown: raise --limit", style="dim"))
+        hint = "raise --limit (to 1000), or list all with 'tracejury traces --session'"
+        out.print(Text(f"{earlier} earlier not shown: {hint}", style="dim"), soft_wrap=True)
     out.print()
     _print_items(out, _SESSION_TRACE_COLUMNS, session.traces)
 

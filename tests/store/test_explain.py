@@ -54,7 +54,7 @@ def test_a_judged_trace_says_what_each_rule_decided(store: Bench) -> None:
     store.judge(Score(0.5, verdict="partial", reason="one loop"))
     assert lines(store) == [
         "revision 1: finished because its root ended and it fell quiet, 1 span",
-        "rule 'every' on revision 1: selected, every trace is judged",
+        "rule 'every' on revision 1: selected, every trace that passes is judged",
         "  no-loops: partial 0.5, one loop",
         "rule 'slow' on revision 1: filtered, the condition 'latency_ms > 5000' does not hold",
     ]

@@ -40,10 +40,10 @@ def test_each_rule_decides_once_with_its_reason(tmp_path: Path) -> None:
                 "booking",
                 1,
                 "selected",
-                "every trace is judged",
+                "every trace that passes is judged",
                 1.0,
             ),
-            ("every", 1, "selected", "every trace is judged", 1.0),
+            ("every", 1, "selected", "every trace that passes is judged", 1.0),
             ("none", 1, "sampled_out", "not in the sample of 0 %", 0.0),
             ("slow", 1, "filtered", "the condition 'latency_ms > 30000' does not hold", None),
         ]

@@ -28,7 +28,7 @@ def rule(fingerprints: dict[str, str] | None = None, **spec: Any) -> Rule:
 @pytest.mark.parametrize(
     ("spec", "condition", "outcome", "probability", "words"),
     [
-        ({}, HOLDS, "selected", 1.0, "every trace is judged"),
+        ({}, HOLDS, "selected", 1.0, "every trace that passes is judged"),
         ({"where": "has_error"}, ConditionResult(holds=False), "filtered", None, "'has_error'"),
         (
             {"where": "1/0 > 1"},
@@ -56,8 +56,8 @@ def test_a_decision_has_an_outcome_a_probability_and_a_reason(
 @pytest.mark.parametrize(
     ("kinds", "kind", "outcome", "reason"),
     [
-        (None, "setup", "selected", "every trace is judged"),
-        (["agent", "setup"], "setup", "selected", "every trace is judged"),
+        (None, "setup", "selected", "every trace that passes is judged"),
+        (["agent", "setup"], "setup", "selected", "every trace that passes is judged"),
         (["agent"], "setup", "filtered", "this trace is no run: kind setup"),
         (["agent", "tool"], "llm", "filtered", "this trace is of kind llm, not of agent or tool"),
     ],
