@@ -189,9 +189,12 @@ class ToolCall(Document):
     output: Any = None
     error: Any = None
     id: str = ""
+    start_time: str | None = None
     latency_ms: float | None = None
     span_id: str = ""
     source: Literal["span", "message", "both"] = "span"
+    requested_by_span_id: str = ""
+    attempt: int = 1
 
 
 class Turn(Document):
@@ -199,6 +202,10 @@ class Turn(Document):
 
     input: str = ""
     output: str = ""
+    span_id: str = ""
+    start_time: str | None = None
+    end_time: str | None = None
+    error: Any = None
 
 
 class TraceDetail(Document):
@@ -208,6 +215,7 @@ class TraceDetail(Document):
     revision: int
     status: TraceStatus
     completed_by: str | None = None
+    name: str = ""
     kind: TraceKind
     flags: Flags
     input_text: str = ""
@@ -217,11 +225,13 @@ class TraceDetail(Document):
     session_id: str = ""
     user_id: str = ""
     start_time: str | None = None
+    end_time: str | None = None
     latency_ms: float | None = None
     has_error: bool = False
     error_count: int = 0
     usage: Usage
     cost_usd: float | None = None
+    cost_source: str | None = None
     models: list[str] = []
     tool_calls: list[ToolCall] = []
     turns: list[Turn] = []
@@ -229,6 +239,8 @@ class TraceDetail(Document):
     messages: list[dict[str, Any]] = []
     documents: list[dict[str, Any]] = []
     spans: list[dict[str, Any]] = []
+    dialects: list[str] = []
+    diagnostics: list[str] = []
     results: list[Result] = []
     decisions: list[Decision] = []
 
