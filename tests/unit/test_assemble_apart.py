@@ -130,3 +130,31 @@ def test_a_library_that_gets_one_response_id_for_all_makes_many_calls() -> None:
 def test_what_a_tool_gives_back_stays_what_it_is(output: dict[str, Any]) -> None:
     (call,) = assemble([agent(), tool(2, result=json.dumps(output))]).tool_calls
     assert (call.output, call.error) == (output, None)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"name": "bob", "arguments": "x"},
+        {"name": "bob", "arguments": {"x": 1}},
+        {"kwargs": {"a": 1}},
+        {"args": [1], "kwargs": {"a": 1}},
+        {"input": '{"a": 1}'},
+        {"input": "x"},
+        {"type": "tool_call", "args": {"a": 1}},
+    ],
+)
+def test_what_a_model_asks_for_stays_what_it_is(arguments: dict[str, Any]) -> None:
+    call = {"type": "tool_call", "id": "c1", "name": "look", "arguments": arguments}
+    said = json.dumps([{"role": "assistant", "parts": [call]}])
+    asked = span(2, ROOT, gen_ai__operation__name="chat", gen_ai__output__messages=said)
+    (found,) = assemble([agent(), asked]).tool_calls
+    assert (found.name, found.arguments) == ("look", arguments)
+
+
+def test_the_request_names_the_sole_argument_that_a_span_holds_bare() -> None:
+    call = {"type": "tool_call", "id": "c1", "name": "look", "arguments": {"input": '{"q": 1}'}}
+    said = json.dumps([{"role": "assistant", "parts": [call]}])
+    asked = span(2, ROOT, gen_ai__operation__name="chat", gen_ai__output__messages=said)
+    (found,) = assemble([agent(), asked, tool(3, at=2)]).tool_calls
+    assert (found.arguments, found.source) == ({"input": '{"q": 1}'}, "both")

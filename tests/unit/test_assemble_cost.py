@@ -9,6 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from tracejury.assemble import assemble
+from tracejury.assembly.toolspans import same_name
+from tracejury.dialects.active import _remembered
 from tracejury.trace import SpanRecord
 
 SPANS = 4000
@@ -105,3 +107,12 @@ def test_time_grows_with_the_spans_and_not_faster(shape: Callable[[], list[SpanR
     trace = assemble(spans)
     assert time.process_time() - started < MOST_SECONDS
     assert len(trace.spans) == len(spans)
+
+
+def test_names_of_any_length_are_read_and_only_short_ones_are_remembered() -> None:
+    asked: list[str] = []
+    remembered = _remembered(8, asked.append)
+    for name in ("short", "short", "x" * 10_000, "x" * 10_000):
+        remembered(name)
+    assert [len(name) for name in asked] == [5, 10_000, 10_000]
+    assert same_name("look" + "x" * 10_000, "look" + "x" * 10_000)

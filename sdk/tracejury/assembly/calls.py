@@ -325,14 +325,13 @@ def _result_of(call_id: str, request: Asked | None, results: dict[str, Part]) ->
 
 
 def _is_unnamed(arguments: Any, asked: Any) -> bool:
-    """Whether the arguments are no object, or values in order, and the request names them."""
+    """Whether the request names what is no object here, values in order or a sole one."""
     if not isinstance(arguments, dict):
         return asked is not None
-    return (
-        arguments.keys() == {"args"}
-        and isinstance(asked, dict)
-        and arguments["args"] == list(asked.values())
-    )
+    if not isinstance(asked, dict):
+        return False
+    values = list(asked.values())
+    return arguments == {"args": values} or [arguments] == [decode(value) for value in values]
 
 
 def _from_message(request: Asked, result: Part | None) -> ToolCall:

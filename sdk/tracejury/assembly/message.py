@@ -238,7 +238,7 @@ def _legacy_call(data: dict[str, Any]) -> list[Part]:
     name = data.get("function_call_name")
     if isinstance(name, str) and name:
         raw = data.get("function_call_arguments_json")
-        return [Part(type="tool_call", name=name, arguments=unwrap.arguments(raw)[0])]
+        return [Part(type="tool_call", name=name, arguments=unwrap.asked_arguments(raw))]
     return []
 
 

@@ -170,7 +170,7 @@ def parse_call(block: dict[str, Any]) -> Part | None:
         return None
     call_id = first_text(block, _CALL_IDS) or first_text(outer, _CALL_IDS)
     raw = next((block[key] for key in _ARGUMENTS if block.get(key) is not None), None)
-    return Part(type="tool_call", id=call_id, name=name, arguments=unwrap.arguments(raw)[0])
+    return Part(type="tool_call", id=call_id, name=name, arguments=unwrap.asked_arguments(raw))
 
 
 def _hosted_name(block: dict[str, Any]) -> str:

@@ -20,13 +20,19 @@ _FUNCTIONS = frozenset({"unknown", "workflow", "step"})
 _UNEXPLAINED = SpanError()
 # Twins start at nearly the same time: so many calls before one are looked at.
 _RECENT = 32
+# Of longer names only the start is compared, and kept in memory.
+_MOST_CHARS = 256
 _SEPARATED = re.compile(r"[./:]")
 
 
-@lru_cache(maxsize=4096)
 def plain_name(name: str) -> str:
     """The name for comparing: letters, digits, `_` and `-`, without the prefix of an MCP server."""
-    text = unicodedata.normalize("NFKC", name[:256]).strip().replace(" ", "_")
+    return _plain_name(name[:_MOST_CHARS])
+
+
+@lru_cache(maxsize=4096)
+def _plain_name(name: str) -> str:
+    text = unicodedata.normalize("NFKC", name).strip().replace(" ", "_")
     match = _MCP.match(text)
     text = match[1] if match else text
     return re.sub(r"[^A-Za-z0-9_\-./:]", "", text)[:128]
@@ -34,13 +40,13 @@ def plain_name(name: str) -> str:
 
 def same_name(one: str, other: str) -> bool:
     """Whether both names mean one tool: equal, or one has a framework's prefix or suffix."""
-    return plain_name(one) in _short_names(other) or plain_name(other) in _short_names(one)
+    a, b = plain_name(one), plain_name(other)
+    return a in _short_names(b) or b in _short_names(a)
 
 
 @lru_cache(maxsize=4096)
-def _short_names(name: str) -> frozenset[str]:
+def _short_names(plain: str) -> frozenset[str]:
     """The plain name, and those that it stands for if the rest is a framework's."""
-    plain = plain_name(name)
     numbered = (plain[size:] for size in (1, 2, 3) if plain[size - 1 : size] == "-")
     return frozenset((plain, *_SEPARATED.split(plain), *numbered)) - {""}
 
@@ -54,14 +60,16 @@ class Names:
         self._short: dict[str, list[str]] = {}
         for name in dict.fromkeys(names):
             self._order[name] = len(self._order)
-            self._plain.setdefault(plain_name(name), []).append(name)
-            for short in _short_names(name):
+            plain = plain_name(name)
+            self._plain.setdefault(plain, []).append(name)
+            for short in _short_names(plain):
                 self._short.setdefault(short, []).append(name)
 
     def same_as(self, name: str) -> list[str]:
         """The names that mean the same tool, in the order in which they were given."""
-        found = {*self._short.get(plain_name(name), ())}
-        found.update(known for short in _short_names(name) for known in self._plain.get(short, ()))
+        plain = plain_name(name)
+        found = {*self._short.get(plain, ())}
+        found.update(known for short in _short_names(plain) for known in self._plain.get(short, ()))
         return sorted(found, key=self._order.__getitem__)
 
     def __contains__(self, name: str) -> bool:

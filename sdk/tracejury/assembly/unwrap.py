@@ -16,6 +16,8 @@ _REPR = re.compile(
 )
 _REPR_ID = re.compile(r"tool_call_id='([^']*)'")
 _CALL_KEYS = frozenset({"args", "kwargs", "sanitize_inputs_outputs"})
+# How Pydantic AI wrote a request's arguments before 0.0.32, as text or as an object.
+_WRITTEN = frozenset({"args_json", "args_dict"})
 _LANGCHAIN_KEYS = frozenset({"input_str", "inputs", "tags", "metadata", "kwargs"})
 _TARGETS = ("name", "tool_name", "tool")
 PAYLOADS = ("args", "arguments", "input", "kwargs", "params")
@@ -63,6 +65,19 @@ def arguments(value: Any) -> tuple[Any, str]:
     return (None if value == "" else value), call_id
 
 
+def asked_arguments(value: Any) -> Any:
+    """The arguments in a model's request: what it named stays, be it `name` or `kwargs`.
+
+    Logfire up to 2.x wraps those of Anthropic's models in `input`.
+    """
+    data = decode(value)
+    if isinstance(data, dict) and len(data) == 1:
+        ((key, inner),) = data.items()
+        if key in _WRITTEN or (key == "input" and isinstance(inner, dict)):
+            data = decode(inner)
+    return None if data == "" else data
+
+
 def dispatched_name(value: Any) -> str:
     """The tool that a dispatcher's arguments name: `{"name": ..., "args": {...}}`; else ""."""
     data = decode(value)
@@ -85,7 +100,7 @@ def _inner_arguments(data: dict[str, Any]) -> Any:
         return _logged(data)
     if "arguments" in keys and ("tool_name" in keys or "name" in keys):
         return data["arguments"]
-    if keys == {"args_json"} or keys == {"args_dict"}:
+    if len(keys) == 1 and not _WRITTEN.isdisjoint(keys):
         return next(iter(data.values()))
     if keys == {"input"} and isinstance(data["input"], str | dict):
         inner = decode(data["input"])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
-from typing import Any, Final
+from typing import Any, Final, ParamSpec, TypeVar, cast
 
 from tracejury.dialects.index import Index
 from tracejury.dialects.patterns import Pattern, linear, trusted
@@ -21,6 +21,21 @@ MAX_CACHED_KEYS = 512
 MAX_NAME_CHARS = 512
 MAX_UNREAD = 1000
 _API_SUFFIX = re.compile(r"\.(?:chat|responses|messages|completions?)$")
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _remembered(size: int, function: Callable[P, T]) -> Callable[P, T]:
+    """The function with a cache of its results for short names: long ones would fill the memory."""
+    cached = cast("Callable[P, T]", lru_cache(maxsize=size)(function))
+
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        short = all(len(str(text)) <= MAX_NAME_CHARS for text in args)
+        return (cached if short else function)(*args, **kwargs)
+
+    return call
 
 
 class Tables:
@@ -39,13 +54,13 @@ class Tables:
         }
         self._answers = {d.name: [_compiled(d, p) for p in d.answer_tools] for d in self.dialects}
         self.running_totals = frozenset(d.name for d in self.dialects if d.running_totals)
-        self.name_kind = lru_cache(maxsize=4096)(self._name_kind)
-        self.override = lru_cache(maxsize=4096)(self._override)
-        self.name_part = lru_cache(maxsize=4096)(self._name_part)
-        self.is_wait = lru_cache(maxsize=4096)(self._is_wait)
-        self.provider_name = lru_cache(maxsize=1024)(self._provider_name)
-        self._is_unread_event = lru_cache(maxsize=1024)(partial(is_unread_event, self.index))
-        self._mark = lru_cache(maxsize=1024)(self._find_mark)
+        self.name_kind = _remembered(4096, self._name_kind)
+        self.override = _remembered(4096, self._override)
+        self.name_part = _remembered(4096, self._name_part)
+        self.is_wait = _remembered(4096, self._is_wait)
+        self.provider_name = _remembered(1024, self._provider_name)
+        self._is_unread_event = _remembered(1024, partial(is_unread_event, self.index))
+        self._mark = _remembered(1024, self._find_mark)
 
     @property
     def dialects(self) -> tuple[Dialect, ...]:
