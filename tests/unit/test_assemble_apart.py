@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tracejury.assemble import assemble
-from tracejury.trace import SpanRecord, Trace
+from tracejury.trace import LogRecord, SpanRecord, Trace
 
 ROOT = "0" * 15 + "1"
 
@@ -158,3 +158,9 @@ def test_the_request_names_the_sole_argument_that_a_span_holds_bare() -> None:
     asked = span(2, ROOT, gen_ai__operation__name="chat", gen_ai__output__messages=said)
     (found,) = assemble([agent(), asked, tool(3, at=2)]).tool_calls
     assert (found.arguments, found.source) == ({"input": '{"q": 1}'}, "both")
+
+
+def test_the_body_of_a_log_may_have_keys_that_are_no_text() -> None:
+    log = LogRecord(trace_id="t", span_id=ROOT, time_ns=1, event_name="x", body={1: 2, "a": 3})
+    (root,) = assemble([agent()], [log]).spans
+    assert root.events[0].attributes == {"1": 2, "a": 3}

@@ -91,7 +91,10 @@ def _log_events(logs: Sequence[LogRecord]) -> Iterable[tuple[str, SpanEvent]]:
 def as_event(log: LogRecord) -> SpanEvent:
     """The log as an event: its attributes, and its body's members or the body itself."""
     body = decode(log.body)
-    data = dict(body) if isinstance(body, dict) else {} if body is None else {"body": body}
+    if isinstance(body, dict):
+        data = {str(key): value for key, value in body.items()}
+    else:
+        data = {} if body is None else {"body": body}
     name = event_name(log.event_name, {**data, **log.attributes})
     return SpanEvent(name=name, time_ns=log.time_ns, attributes={**log.attributes, **data})
 
