@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from genai_prices import Usage as Counts
@@ -214,3 +215,20 @@ def test_the_estimate_is_what_the_price_table_says(provider: str, model: str) ->
 def test_no_price_is_none(model: str) -> None:
     assert estimate_usd("openai", model, Usage(input_tokens=1), START) is None
     assert estimate_usd("openai", "gpt-4o", Usage(), START) is None
+
+
+def test_an_assumed_basis_of_cached_tokens_is_told() -> None:
+    def diagnostics(provider: str, **more: Any) -> tuple[str, ...]:
+        call = llm(
+            "llm",
+            gen_ai__provider__name=provider,
+            gen_ai__usage__input_tokens=100,
+            gen_ai__usage__output_tokens=5,
+            **{"gen_ai__usage__cache_read_input_tokens": 40, **more},
+        )
+        return tuple(d for d in assemble([call]).diagnostics if "cache" in d)
+
+    assert diagnostics("anthropic") == ("cache_basis_assumed",)
+    assert diagnostics("openai") == ()
+    assert diagnostics("anthropic", gen_ai__usage__total_tokens=145) == ()
+    assert diagnostics("anthropic", gen_ai__usage__cache_read__input_tokens=40) == ()

@@ -11,10 +11,10 @@ from typing import Any
 from tracejury.assembly.cut import whole
 from tracejury.assembly.forest import Forest
 from tracejury.assembly.messages import calls_of, last_text, parse_messages
+from tracejury.assembly.modelcall import Call
 from tracejury.assembly.nodes import Node
 from tracejury.assembly.toolspans import Names, Ran, function_runs, tool_runs
 from tracejury.assembly.unwrap import PAYLOADS, output_text
-from tracejury.assembly.usage import Call
 from tracejury.dialects.active import active
 from tracejury.dialects.decode import decode, to_text
 from tracejury.trace import Message, Part, SpanError, ToolCall

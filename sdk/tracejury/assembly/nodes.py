@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from tracejury.assembly.messages import has_parts, last_text, parse_messages, system_message
-from tracejury.dialects.decode import decode, is_blank, salvage, to_int, to_name
+from tracejury.assembly.spanusage import span_usage
+from tracejury.dialects.decode import decode, is_blank, salvage, to_name
 from tracejury.dialects.resolve import Fields, Reading, is_true, read
 from tracejury.trace import (
     Cost,
@@ -274,49 +276,8 @@ def _is_false(value: Any) -> bool:
     return value is False or (isinstance(value, str) and value.lower() == "false")
 
 
-def span_usage(fields: Fields, reading: Reading) -> Usage:
-    """The tokens that a span reports, with cached tokens counted as input.
-
-    A total below the sum of both sides corrects the output: its parts may overlap.
-    """
-    read_, written = fields.cache_read_tokens, fields.cache_write_tokens
-    input_, output = fields.input_tokens, fields.output_tokens
-    total = to_int(reading.first("total_tokens"))
-    if input_ is None and output is None and total is None and read_ is None:
-        return NO_USAGE
-    if input_ and output and total and input_ <= total < input_ + output:
-        output = total - input_
-    cached = (read_ or 0) + (written or 0)
-    if input_ is not None and cached and _excludes_cache(fields, reading, cached, total):
-        input_ += cached
-    apart = to_int(reading.first("reasoning_apart"))
-    if output is not None and apart and (total is None or total >= (input_ or 0) + output + apart):
-        output += apart
-    if input_ is not None or output is not None:
-        total = (input_ or 0) + (output or 0)
-    return Usage(
-        input_tokens=input_,
-        output_tokens=output,
-        cache_read_tokens=read_,
-        cache_write_tokens=written,
-        reasoning_tokens=fields.reasoning_tokens,
-        total_tokens=total,
-    )
-
-
-def _excludes_cache(fields: Fields, reading: Reading, cached: int, total: int | None) -> bool:
-    """Whether the input does not contain the cached tokens: Anthropic and Bedrock count so.
-
-    The emitter's rule decides; where no rule knows it, what the numbers themselves show.
-    """
-    input_, output, rule = fields.input_tokens or 0, fields.output_tokens, reading.plan.cache
-    if cached > input_:
-        return True
-    if rule is not None and _is_served_by(rule.providers, fields):
-        return rule.basis == "exclusive"
-    return total is not None and output is not None and total == input_ + output + cached
-
-
-def _is_served_by(providers: tuple[str, ...], fields: Fields) -> bool:
-    names = (fields.provider.lower(), fields.model.lower().rsplit("/", 1)[-1])
-    return not providers or any(name.startswith(providers) for name in names)
+def upward(node: Node | None) -> Iterable[Node]:
+    """The node and all above it."""
+    while node is not None:
+        yield node
+        node = node.parent

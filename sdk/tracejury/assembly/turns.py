@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from tracejury.assembly.cut import whole
 from tracejury.assembly.forest import Forest
 from tracejury.assembly.messages import is_conversation, last_text
+from tracejury.assembly.modelcall import Call
 from tracejury.assembly.nodes import Node
-from tracejury.assembly.usage import Call
 from tracejury.dialects.decode import decode, to_content
 from tracejury.trace import Message, Turn
 
