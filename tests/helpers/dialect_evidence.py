@@ -21,6 +21,26 @@ FACTS: Final = (
     "user",
     "documents",
 )
+# Instrumentations that other libraries write for a framework, by the end of their scopes.
+_WRITTEN_FOR: Final = {
+    "ag2": "autogen",
+    "agno": "agno",
+    "autogen_agentchat": "autogen",
+    "crewai": "crewai",
+    "dspy": "dspy",
+    "google_adk": "google_adk",
+    "haystack": "haystack",
+    "litellm": "litellm",
+    "llama_index": "llamaindex",
+    "llamaindex": "llamaindex",
+    "openai_agents": "openai_agents",
+    "smolagents": "smolagents",
+}
+_INSTRUMENTATIONS: Final = (
+    "openinference.instrumentation.",
+    "opentelemetry.instrumentation.",
+    "logfire.",
+)
 Proof = Literal["recorded", "hand-made"]
 # By dialect's name and fact, the better proof where there are both.
 Evidence = Mapping[tuple[str, str], Proof]
@@ -48,11 +68,23 @@ def _case_facts(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _facts(spans: Sequence[SpanRecord], logs: Sequence[LogRecord]) -> Iterator[tuple[str, str]]:
-    """Yield each fact with the dialect of the span that it was found on."""
+    """Yield each fact with the dialect of the span that it was found on.
+
+    And with the framework that the span's instrumentation was written for, if it is another.
+    """
     trace = trace_to_api(assemble(spans, logs))
-    dialects = {span["span_id"]: span["dialect"] for span in trace["spans"]}
+    dialects = {span["span_id"]: _named(span) for span in trace["spans"]}
     for span_id, fact in (*_trace_facts(trace), *_span_facts(spans)):
-        yield dialects.get(span_id, ""), fact
+        for name in dialects.get(span_id, ()):
+            yield name, fact
+
+
+def _named(span: Mapping[str, Any]) -> set[str]:
+    scope = span["scope_name"]
+    found = {span["dialect"]}
+    if scope.startswith(_INSTRUMENTATIONS):
+        found.add(_WRITTEN_FOR.get(scope.rsplit(".", 1)[-1], span["dialect"]))
+    return found
 
 
 def _trace_facts(trace: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
