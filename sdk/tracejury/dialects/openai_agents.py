@@ -27,7 +27,7 @@ DIALECT = Dialect(
 export OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318
 export OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental
 export OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_AND_EVENT
-# in Python:
+# pip install opentelemetry-instrumentation-openai-agents-v2, then in Python:
 from opentelemetry.instrumentation.openai_agents import OpenAIAgentsInstrumentor
 OpenAIAgentsInstrumentor().instrument()""",
 )
