@@ -9,10 +9,10 @@ from tracejury.assembly.calls import tool_calls
 from tracejury.assembly.documents import find_documents
 from tracejury.assembly.forest import Forest, build_forest
 from tracejury.assembly.message import finish_reason
-from tracejury.assembly.messages import is_conversation, last_text
 from tracejury.assembly.modelcall import Call
 from tracejury.assembly.modelcalls import model_calls
 from tracejury.assembly.nodes import NO_COST, Node
+from tracejury.assembly.spoken import is_conversation, last_text
 from tracejury.assembly.totals import Totals
 from tracejury.assembly.turns import find_turns
 from tracejury.dialects.decode import decode, to_float, to_name

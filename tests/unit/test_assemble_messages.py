@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tracejury.assembly.message import finish_reason
-from tracejury.assembly.messages import last_text, parse_messages
+from tracejury.assembly.messages import parse_messages
+from tracejury.assembly.spoken import last_text
 from tracejury.assembly.unwrap import arguments, output
 from tracejury.dialects.decode import decode
 from tracejury.dialects.pyrepr import parse_repr

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
-from tracejury.assembly.messages import has_parts
 from tracejury.assembly.models import split_model
 from tracejury.assembly.nodes import NO_COST, Node, upward
 from tracejury.assembly.prices import estimate_usd
+from tracejury.assembly.spoken import has_parts
 from tracejury.dialects.decode import to_name
 from tracejury.dialects.rules import Field
 from tracejury.trace import Cost, Message, Usage

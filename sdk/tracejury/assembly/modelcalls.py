@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tracejury.assembly.forest import Forest
-from tracejury.assembly.messages import has_parts, last_text
 from tracejury.assembly.modelcall import Call, has_usage
 from tracejury.assembly.nodes import Node
+from tracejury.assembly.spoken import has_parts, last_text
 from tracejury.assembly.toolspans import may_be_equal
 
 COUNTABLE = frozenset({"llm", "embedding", "reranker"})

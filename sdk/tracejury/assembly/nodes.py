@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from tracejury.assembly.messages import has_parts, last_text, parse_messages, system_message
+from tracejury.assembly.messages import parse_messages, system_message
 from tracejury.assembly.spanusage import span_usage
+from tracejury.assembly.spoken import has_parts, last_text
 from tracejury.dialects.decode import decode, is_blank, salvage, to_name
 from tracejury.dialects.resolve import Fields, Reading, is_true, read
 from tracejury.trace import (

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from tracejury.assembly.cut import whole
 from tracejury.assembly.forest import Forest
-from tracejury.assembly.messages import is_conversation, last_text
 from tracejury.assembly.modelcall import Call
 from tracejury.assembly.nodes import Node
+from tracejury.assembly.spoken import is_conversation, last_text
 from tracejury.dialects.decode import decode, to_content
 from tracejury.trace import Message, Turn
 
