@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.docs import DOCS, settings, with_dialect_example, with_settings_table
-from tracejury.dialects import custom
+from tracejury.dialects.custom import PARTS
+from tracejury.dialects.custom_parts import DialectPart
 from tracejury.dialects.rules import Guard
 from tracejury.trace import SpanKind
 from tracejury_collector.config import StorageSettings
@@ -31,7 +32,7 @@ def test_the_table_of_settings_is_that_of_the_code() -> None:
 def test_the_page_about_own_dialects_is_that_of_the_code() -> None:
     page = (DOCS / "custom-dialects.md").read_text("utf-8")
     assert page == with_dialect_example(page), "run: python -m tests.helpers.docs"
-    sections = (custom.PARTS.values(), [custom.DialectPart])
+    sections = (PARTS.values(), [DialectPart])
     words = {name for parts in sections for part in parts for name in part.model_fields}
     words |= {*typing.get_args(Guard)} - {""} | {*typing.get_args(SpanKind)}
     missing = [word for word in sorted(words) if not re.search(rf"\b{word}\b", page)]

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracejury.dialects.active import tables_with
-from tracejury.dialects.custom import DialectPart, parse_dialect
+from tracejury.dialects.custom import parse_dialect
+from tracejury.dialects.custom_parts import DialectPart
 from tracejury.dialects.files import read_dialect
 from tracejury.errors import DefinitionError
 

@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 from tracejury.dialects import BUILT_IN, active, resolve, use_dialects
-from tracejury.dialects.custom import PARTS, DialectPart, parse_dialect
+from tracejury.dialects.custom import PARTS, parse_dialect
+from tracejury.dialects.custom_parts import DialectPart
 from tracejury.dialects.files import MAX_FILE_BYTES, MAX_FILES, read_dialect, read_dialects
 from tracejury.dialects.rules import (
     CacheRule,

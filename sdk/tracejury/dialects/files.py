@@ -8,7 +8,8 @@ from typing import Any
 
 import orjson
 
-from tracejury.dialects.custom import REMEDY, CustomDialect, parse_dialect, refuse_duplicates
+from tracejury.dialects.custom import CustomDialect, parse_dialect, refuse_duplicates
+from tracejury.dialects.custom_parts import REMEDY
 from tracejury.errors import DefinitionError, MissingExtraError
 
 MAX_FILES = 20

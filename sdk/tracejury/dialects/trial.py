@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tracejury.dialects.active import Tables, tables_with
-from tracejury.dialects.custom import SOURCES, CustomDialect
+from tracejury.dialects.custom import CustomDialect
+from tracejury.dialects.custom_parts import SOURCES
 from tracejury.dialects.decode import to_text
 from tracejury.dialects.patterns import linear
 from tracejury.dialects.resolve import Reading, rule_kind
