@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.corpus import CORPUS, assemble_case, case_names
 from tests.helpers.databases import open_database
-from tests.helpers.dialect_cases import dialect_cases, trace_facts
+from tests.helpers.dialect_cases import DialectCase, dialect_cases, trace_facts
 from tests.helpers.rearrival import (
     Item,
     arrivals_of,
@@ -38,8 +38,8 @@ SIGNALS: dict[Signal, Literal["spans", "logs"]] = {"traces": "spans", "logs": "l
 # requests, in turn.
 Arrival = tuple[list[int], list[tuple[int, Encoding]]]
 
-few = settings(
-    max_examples=3,
+some = settings(
+    max_examples=2,
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
@@ -75,7 +75,7 @@ def recorded_traces(name: str) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", RECORDED)
-@few
+@some
 @given(data=st.data())
 def test_a_recorded_trace_is_the_same_however_it_arrives(name: str, data: st.DataObject) -> None:
     items = recorded_items(name)
@@ -83,13 +83,15 @@ def test_a_recorded_trace_is_the_same_however_it_arrives(name: str, data: st.Dat
     assert rebuilt(arrivals_of(sent)) == recorded_traces(name)
 
 
-@few
+@pytest.mark.parametrize("case", dialect_cases(), ids=str)
+@some
 @given(data=st.data())
-def test_a_hand_made_trace_is_the_same_however_it_arrives(data: st.DataObject) -> None:
-    for case in dialect_cases():
-        items = hand_made_items(case)
-        sent = send(items, data.draw(arrivals(len(items))))
-        assert rebuilt(arrivals_of(sent)) == {case.spans[0].trace_id: trace_facts(case)}, str(case)
+def test_a_hand_made_trace_is_the_same_however_it_arrives(
+    case: DialectCase, data: st.DataObject
+) -> None:
+    items = hand_made_items(case)
+    sent = send(items, data.draw(arrivals(len(items))))
+    assert rebuilt(arrivals_of(sent)) == {case.spans[0].trace_id: trace_facts(case)}
 
 
 @pytest.mark.parametrize("logs_first", [False, True], ids=["spans first", "logs first"])

@@ -59,15 +59,17 @@ def _order(node: Node) -> int:
 
 
 def distinct(spans: Iterable[SpanRecord]) -> list[SpanRecord]:
-    """One record per span id, in order of id: the ended version wins, then the fuller one."""
+    """One record per span id, in order of id: the ended version wins, then the fuller one.
+
+    Logfire announces spans by others of their own ids, which are none of the trace.
+    """
     best: dict[str, SpanRecord] = {}
     for span in spans:
-        if span.attributes.get("logfire.span_type") == "pending_span":
-            continue
         known = best.get(span.span_id)
         if known is None or (known is not span and _is_better(span, known)):
             best[span.span_id] = span
-    return [best[span_id] for span_id in sorted(best)]
+    found = [best[span_id] for span_id in sorted(best)]
+    return [s for s in found if s.attributes.get("logfire.span_type") != "pending_span"]
 
 
 def _is_better(span: SpanRecord, known: SpanRecord) -> bool:

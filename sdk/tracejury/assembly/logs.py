@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from tracejury.dialects.active import active
-from tracejury.dialects.decode import decode, to_name, to_text
+from tracejury.dialects.decode import decode, to_int, to_name, to_text
 from tracejury.dialects.resolve import read
 from tracejury.trace import LogRecord, SpanEvent, SpanRecord
 
@@ -84,8 +84,13 @@ def _log_events(logs: Sequence[LogRecord]) -> Iterable[tuple[str, SpanEvent]]:
         known = keyed.get(key)
         if known is None or log.seq < known[0]:
             keyed[key] = (log.seq, log.span_id, event)
-    for key in sorted(keyed, key=lambda k: (k[0], keyed[k][0], k)):
+    for key in sorted(keyed, key=lambda k: (k[0], _sequence(keyed[k][2]), keyed[k][0], k)):
         yield keyed[key][1], keyed[key][2]
+
+
+def _sequence(event: SpanEvent) -> int:
+    """The place that the sender gives to events of one time, 0 where it gives none."""
+    return to_int(event.attributes.get("event.sequence")) or 0
 
 
 def as_event(log: LogRecord) -> SpanEvent:
