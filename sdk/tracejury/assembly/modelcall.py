@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from tracejury.assembly.models import split_model
-from tracejury.assembly.nodes import NO_COST, Node, upward
+from tracejury.assembly.nodes import NO_COST, Node
 from tracejury.assembly.prices import estimate_usd
 from tracejury.assembly.spoken import has_parts
 from tracejury.dialects.decode import to_name
@@ -96,8 +96,7 @@ class Call:
         )
 
     def _agents_model(self) -> str:
-        agents = (n for n in upward(self.main.parent) if n.kind == "agent" and n.fields.model)
-        agent = next(agents, None)
+        agent = self.main.agent
         return split_model(agent.fields.model, agent.fields.provider)[0] if agent else ""
 
     def value(self, field: Field) -> Any:

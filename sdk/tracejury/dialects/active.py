@@ -6,7 +6,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
-from typing import Any, Final, ParamSpec, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from tracejury.dialects.index import Index
 from tracejury.dialects.patterns import Pattern, linear, trusted
@@ -23,17 +23,15 @@ MAX_UNREAD = 1000
 _API_SUFFIX = re.compile(r"\.(?:chat|responses|messages|completions?)$")
 
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _remembered(size: int, function: Callable[P, T]) -> Callable[P, T]:
-    """The function with a cache of its results for short names: long ones would fill the memory."""
-    cached = cast("Callable[P, T]", lru_cache(maxsize=size)(function))
+def _remembered(size: int, function: Callable[..., T]) -> Callable[..., T]:
+    """The function of texts with a cache; of long texts, which would fill it, only the start."""
+    cached = cast("Callable[..., T]", lru_cache(maxsize=size)(function))
 
-    def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        short = all(len(str(text)) <= MAX_NAME_CHARS for text in args)
-        return (cached if short else function)(*args, **kwargs)
+    def call(*texts: str) -> T:
+        return cached(*[t if len(t) <= MAX_NAME_CHARS else t[:MAX_NAME_CHARS] for t in texts])
 
     return call
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from tracejury.dialects.index import INDEXED, Index
@@ -171,7 +172,20 @@ def _kinds(index: Index, keys: tuple[str, ...], events: tuple[str, ...]) -> tupl
     ]
     found += [(r.rank, r.kind) for name in events for r in index.event_kinds.get(name, ())]
     found.sort(key=lambda entry: entry[0])
-    return tuple([place for _, place in found])
+    places: list[KindPlace] = []
+    for _, place in found:
+        last = places[-1] if places else None
+        if isinstance(last, KindRule) and isinstance(place, KindRule) and _are_one(last, place):
+            places[-1] = replace(place, values={**place.values, **last.values})
+        else:
+            places.append(place)
+    return tuple(places)
+
+
+def _are_one(first: KindRule, second: KindRule) -> bool:
+    """Whether rules one after the other compare one attribute, so that once is enough."""
+    plain = not (first.member or first.endings or first.always or second.member)
+    return plain and first.key == second.key
 
 
 def _cache_rule(index: Index, scope: str, keys: tuple[str, ...]) -> CacheRule | None:
