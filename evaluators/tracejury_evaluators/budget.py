@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -152,3 +152,9 @@ def _longest_spans(trace: Trace, count: int = 3) -> list[str]:
     below = [span for span in trace.spans if span.parent_span_id]
     below.sort(key=lambda span: span.start_ns - span.end_ns)
     return [span.span_id for span in below[:count]]
+
+
+EVALUATORS: tuple[type[Evaluator[Any]], ...] = (
+    LatencyBudget,
+    TokenBudget,
+)

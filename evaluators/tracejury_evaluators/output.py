@@ -136,3 +136,9 @@ def compiled(pattern: str, flags: str) -> Any:
 def _text(error: Exception) -> str:
     argument = error.args[0] if error.args else ""
     return argument.decode("utf-8", "replace") if isinstance(argument, bytes) else str(error)
+
+
+EVALUATORS: tuple[type[Evaluator[Any]], ...] = (
+    NonEmptyOutput,
+    Regex,
+)

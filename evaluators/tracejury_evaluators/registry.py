@@ -13,26 +13,16 @@ from pydantic import ValidationError
 from tracejury.errors import DefinitionError
 from tracejury.evaluator import Evaluator, EvaluatorFunction
 from tracejury.evaluator.validation import describe, field_names, nearest
-from tracejury_evaluators.budget import LatencyBudget, TokenBudget
-from tracejury_evaluators.output import NonEmptyOutput, Regex
-from tracejury_evaluators.structure import JsonSchema
-from tracejury_evaluators.tools import DefinedTools, NoToolErrors, ToolJaccard, ToolUsage
-from tracejury_evaluators.trajectory import NoLoops
+from tracejury_evaluators import budget, output, structure, tools, trajectory
 
 ENTRY_POINT_GROUP = "tracejury.evaluators"
 BUILT_IN_ORIGIN = "built in"
 
-BUILT_IN: tuple[type[Evaluator[Any]], ...] = (
-    NonEmptyOutput,
-    Regex,
-    JsonSchema,
-    NoToolErrors,
-    DefinedTools,
-    ToolUsage,
-    ToolJaccard,
-    NoLoops,
-    LatencyBudget,
-    TokenBudget,
+FAMILIES = (output, structure, tools, trajectory, budget)
+"""The modules of the built-in evaluators; each lists its own in EVALUATORS."""
+
+BUILT_IN: tuple[type[Evaluator[Any]], ...] = tuple(
+    evaluator for family in FAMILIES for evaluator in family.EVALUATORS
 )
 
 

@@ -129,3 +129,6 @@ def _located(error: ValidationError | SchemaError) -> str:
     if len(message) > MAX_MESSAGE_CHARS:
         message = f"{message[: MAX_MESSAGE_CHARS - 1]}…"
     return f"{error.json_path}: {message}"
+
+
+EVALUATORS: tuple[type[Evaluator[Any]], ...] = (JsonSchema,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -257,3 +257,11 @@ def _difference(value: float, missing: Sequence[str], extra: Sequence[str]) -> s
     parts = [f"missing: {listed(missing)}"] if missing else []
     parts += [f"unexpected: {listed(extra)}"] if extra else []
     return f"similarity {value:.2f}; {'; '.join(parts)}"
+
+
+EVALUATORS: tuple[type[Evaluator[Any]], ...] = (
+    NoToolErrors,
+    DefinedTools,
+    ToolUsage,
+    ToolJaccard,
+)

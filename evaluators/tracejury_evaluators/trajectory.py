@@ -146,3 +146,6 @@ def _described(calls: Sequence[ToolCall], loop: Loop) -> str:
     names = " and ".join(call.name for call in calls[loop.start : loop.start + loop.period])
     taken = "taking turns, " if loop.period > 1 else ""
     return f"{names} called {taken}{loop.repeats} times in a row with the same arguments"
+
+
+EVALUATORS: tuple[type[Evaluator[Any]], ...] = (NoLoops,)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracejury.evaluator import Criteria, Evaluator, evaluator
 from tracejury.otel import instrument
-from tracejury.result import Failure, Outcome, Score, Skip, Verdict
+from tracejury.result import Failure, Outcome, Score, Skip, Spent, Verdict
 from tracejury.trace import LLMCall, Message, Span, ToolCall, Trace
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ __all__ = [
     "Score",
     "Skip",
     "Span",
+    "Spent",
     "ToolCall",
     "Trace",
     "Verdict",

@@ -28,13 +28,17 @@ def bounded(outcome: Outcome, threshold: float = 1.0) -> Outcome:
             _clip_items(outcome.misses),
             plain_details(outcome.details),
             _clip_items(outcome.evidence),
+            outcome.spent,
         )
     if isinstance(outcome, Skip):
-        return Skip(clip(outcome.reason, MAX_REASON_CHARS), plain_details(outcome.details))
+        return Skip(
+            clip(outcome.reason, MAX_REASON_CHARS), plain_details(outcome.details), outcome.spent
+        )
     return Failure(
         clip(outcome.error_type, MAX_ITEM_CHARS),
         clip(outcome.message, MAX_REASON_CHARS),
         clip_start(outcome.traceback, MAX_TRACEBACK_CHARS),
+        outcome.spent,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, SupportsFloat, get_args
 
 Verdict = Literal["pass", "partial", "fail"]
@@ -17,13 +17,23 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 ROUNDING = 1e-9  # a weighted mean may leave [0, 1] by a rounding error
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What a judgement itself took of a model: US dollars and tokens; None where unknown."""
+
+    usd: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """A judgement: how well the trace did, and why.
 
     `value` is finite and in [0, 1]. Without a `verdict` one is derived from the value when the
     evaluator is run. `hits` and `misses` say what was found right and wrong, `evidence` names
-    span ids; the three are kept as tuples. `details` is data for machines, kept as JSON.
+    span ids; the three are kept as tuples. `details` is data for machines, kept as JSON. `spent`
+    is what the judgement took of a model; None where it asked none.
     """
 
     value: float
@@ -33,6 +43,7 @@ class Score:
     misses: Sequence[str] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     evidence: Sequence[str] = ()
+    spent: Spent | None = None
 
     def __post_init__(self) -> None:
         assign = object.__setattr__
@@ -52,6 +63,7 @@ class Skip:
 
     reason: str
     details: Mapping[str, Any] = field(default_factory=dict)
+    spent: Spent | None = None
 
     def __post_init__(self) -> None:
         _require_text("reason", self.reason)
@@ -67,6 +79,7 @@ class Failure:
     error_type: str
     message: str
     traceback: str = ""
+    spent: Spent | None = None
 
     def __post_init__(self) -> None:
         for name in ("error_type", "message", "traceback"):
@@ -101,7 +114,15 @@ def _number(value: object) -> float:
 
 
 def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
-    """The outcome as JSON data: its fields, and `outcome`: score, skip or failure."""
+    """The outcome as JSON data: its fields, and `outcome`: score, skip or failure.
+
+    `spent` is left out where the judgement asked no model.
+    """
+    data = _fields(outcome)
+    return data if outcome.spent is None else data | {"spent": asdict(outcome.spent)}
+
+
+def _fields(outcome: Outcome) -> dict[str, Any]:
     if isinstance(outcome, Score):
         return {
             "outcome": "score",
@@ -143,6 +164,8 @@ def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
     if outcome_type is None:
         raise ValueError(f"outcome {_shown(kind)} is unknown; use one of {list(OUTCOMES)}")
     try:
+        if fields.get("spent") is not None:
+            fields["spent"] = Spent(**fields["spent"])
         return outcome_type(**fields)
     except TypeError as error:
         raise ValueError(f"this is no {kind}: {error}") from error

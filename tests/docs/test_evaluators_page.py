@@ -8,22 +8,33 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
 
-from tracejury_evaluators.registry import ENTRY_POINT_GROUP, EvaluatorType, built_in_registry
+from tracejury_evaluators.registry import (
+    ENTRY_POINT_GROUP,
+    FAMILIES,
+    EvaluatorType,
+    built_in_registry,
+)
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "evaluators.md").read_text(encoding="utf-8")
+OVERVIEW = (ROOT / "docs" / "evaluators.md").read_text(encoding="utf-8")
+FAMILY_PAGES = {
+    name: (ROOT / "docs" / "evaluators" / f"{name}.md").read_text(encoding="utf-8")
+    for name in [family.__name__.rsplit(".", 1)[-1] for family in FAMILIES]
+}
+PAGE = "\n".join([OVERVIEW, *FAMILY_PAGES.values()])
 REGISTRY = built_in_registry()
 TYPES = {row.type: row for row in REGISTRY.types()}
 
 
 def sections() -> dict[str, str]:
-    """The text under each heading of the third level."""
-    parts = re.split(r"^### (.+)$", PAGE.split("\n## Your own")[0], flags=re.MULTILINE)
+    """The text under each heading of the second level of the families' pages."""
+    parts = re.split(r"^## (.+)$", "\n".join(FAMILY_PAGES.values()), flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
@@ -47,6 +58,13 @@ def default_of(name: str, field: dict[str, Any], required: list[str]) -> str:
 
 def test_every_type_has_its_section_and_every_section_its_type() -> None:
     assert list(sections()) == list(TYPES)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+def test_the_overview_lists_the_types_of_a_family(family: ModuleType) -> None:
+    name = family.__name__.rsplit(".", 1)[-1]
+    types = ", ".join(f"`{evaluator.type}`" for evaluator in family.EVALUATORS)
+    assert f"](evaluators/{name}.md) | {types} |" in OVERVIEW
 
 
 @pytest.mark.parametrize("row", TYPES.values(), ids=lambda row: row.type)
@@ -93,7 +111,7 @@ def test_the_entry_points_on_the_page_are_of_the_group_that_is_read() -> None:
 
 def test_every_block_on_the_page_is_of_a_kind_that_is_checked() -> None:
     opened = re.findall(r"^```(\w+)$", PAGE, flags=re.MULTILINE)
-    assert set(opened) == {"yaml", "python", "toml"}
+    assert set(opened) <= {"yaml", "python", "toml", "json"}
 
 
 def test_the_example_of_an_own_evaluator_runs() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from tracejury.result import Failure, Outcome, Score, Skip
+from tracejury.result import Failure, Outcome, Score, Skip, Spent
 from tracejury_collector.store.columns import (
     BIGINT,
     DOUBLE,
@@ -106,11 +106,16 @@ def _result_row(result: Result) -> Row:
         "on_demand" if job.run_id else "live",
         *_outcome_row(result.outcome),
         result.duration_ms,
-        None,
-        None,
-        None,
+        *_spent_row(result.outcome.spent),
         max(result.created_at_ns, job.decided_at_ns),
     )
+
+
+def _spent_row(spent: Spent | None) -> Row:
+    """Return cost_usd, input_tokens, output_tokens."""
+    if spent is None:
+        return None, None, None
+    return spent.usd, spent.input_tokens, spent.output_tokens
 
 
 def _outcome_row(outcome: Outcome) -> Row:

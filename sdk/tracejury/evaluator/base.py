@@ -7,16 +7,17 @@ from abc import abstractmethod
 from collections.abc import Awaitable, Mapping
 from typing import Any, ClassVar, Generic
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 from typing_extensions import TypeVar
 
 from tracejury.evaluator.checks import check_class_variables, check_definition
 from tracejury.evaluator.hashing import fingerprint_of
+from tracejury.evaluator.names import WithAliases
 from tracejury.result import Failure, Score, Skip
 from tracejury.trace import Trace
 
 
-class Criteria(BaseModel):
+class Criteria(WithAliases):
     """What varies per case, such as an expected answer; a case's criteria are validated by it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
@@ -28,13 +29,13 @@ Judgement = bool | float | Score | Skip | Failure | Mapping[str, Any]
 Returned = Judgement | Awaitable[Judgement]
 
 
-class Evaluator(BaseModel, Generic[C]):
+class Evaluator(WithAliases, Generic[C]):
     """A check of one trace; subclass it, name its `type`, declare its config, write `evaluate`.
 
-    The fields are the config: validated, unknown keys refused, frozen. `version` is raised by
-    the author when results change. A config field named `threshold` is the value from which a
-    score without a verdict of its own passes. A class with abstract methods left is a base for
-    others and needs no `type`.
+    The fields are the config: validated, unknown keys refused, frozen; `aliases` maps other
+    names under which they are taken. `version` is raised by the author when results change. A
+    config field named `threshold` is the value from which a score without a verdict of its own
+    passes. A class with abstract methods left is a base for others and needs no `type`.
     """
 
     model_config = ConfigDict(
