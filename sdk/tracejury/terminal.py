@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -116,6 +116,21 @@ def _print_records(out: Console, names: Sequence[str], rows: Sequence[Sequence[T
         for name, value in zip(names, row, strict=True):
             line = Text.assemble((f"  {name:{name_width}}  ", "dim"), value)
             out.print(line, soft_wrap=True)
+
+
+def fit(out: Console, table: Table, flexible: Mapping[int, int]) -> Table:
+    """Return the table cut to the terminal: columns give way evenly, `flexible` says to what."""
+    widths = [
+        max(cell_len(str(text)) for text in (column.header, *column.cells))
+        for column in table.columns
+    ]
+    excess = sum(widths) + 2 * (len(widths) - 1) - out.width
+    while excess > 0 and (wide := [n for n, least in flexible.items() if widths[n] > least]):
+        widths[max(wide, key=widths.__getitem__)] -= 1
+        excess -= 1
+    for column, width in zip(table.columns, widths, strict=True):
+        column.width = width
+    return table
 
 
 def print_json(value: Any) -> None:

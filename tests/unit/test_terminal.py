@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from tracejury import terminal
-from tracejury.cli_views import print_explanation, print_session
+from tracejury.cli.show import print_explanation, print_session
 from tracejury.rest import Explanation, SessionDetail, TraceSummary
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07 \u202eevil\u2069 \x9b31m [bold]x[/bold] :smile:"

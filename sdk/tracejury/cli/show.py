@@ -6,17 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from tracejury import terminal
-from tracejury.dialect_doctor import DialectCheck
-from tracejury.dialects.trial import Trial
 from tracejury.doctor import Check
 from tracejury.rest import (
-    DialectReport,
     Explanation,
     Imported,
     Page,
@@ -104,7 +99,7 @@ def _print_items(out: Console, columns: Sequence[_Column[Item]], items: Sequence
     rows = ([column.cell(item) for column in shown] for item in items)
     table = terminal.table("", [(column.name, column.justify) for column in shown], rows)
     flexible = {n: column.cut_to for n, column in enumerate(shown) if column.cut_to}
-    out.print(_fit(out, table, flexible))
+    out.print(terminal.fit(out, table, flexible))
 
 
 def _print_more(out: Console, next_cursor: str | None) -> None:
@@ -238,104 +233,3 @@ def print_checks(checks: Sequence[Check]) -> None:
         out.print(line, soft_wrap=True)
         if check.remedy:
             out.print(Text(f"     → {one_line(check.remedy)}"), soft_wrap=True)
-
-
-def print_dialects(report: DialectReport, *, every: bool) -> None:
-    """Print the dialects that were seen, or all, and what none of them reads."""
-    out = terminal.console()
-    shown = [d for d in report.dialects if every or d.spans or d.origin == "file"]
-    rows = [
-        (d.name, d.label, d.spans, age(d.last_seen), visible(d.file) if d.file else "built in")
-        for d in shown
-    ]
-    if report.spans_without_dialect:
-        rows.append(("-", "no dialect", report.spans_without_dialect, "-", ""))
-    if rows:
-        columns: list[tuple[str, Justify]] = [
-            ("dialect", "left"), ("framework", "left"), ("spans", "right"), ("last", "right"),
-            ("from", "left"),
-        ]  # fmt: skip
-        out.print(_fit(out, terminal.table("", columns, rows), {1: _SHORT_CELL, 4: _SHORT_CELL}))
-    else:
-        out.print("no spans yet; --all lists the dialects that are known")
-    unread = [(u.scope, u.key, u.kind, u.spans, age(u.last_seen), u.example) for u in report.unread]
-    _print_unread(out, unread, report.unread_count, "")
-
-
-def _print_unread(
-    out: Console, rows: Sequence[tuple[str, str, str, int, str, str]], count: int, where: str
-) -> None:
-    out.print()
-    if not rows:
-        out.print(Text(f"every attribute{where} that looks like GenAI content is read"))
-        return
-    said = f"{count}{where} that look like GenAI content and that no rule reads"
-    out.print(Text(said, style="bold"))
-    for scope, key, kind, spans, last, example in rows:
-        seen = f"{spans} {'span' if spans == 1 else 'spans'}" + (
-            f", last {last} ago" if last else ""
-        )
-        what = key if kind == "attribute" else f"{kind} {key}"
-        head = Text.assemble(
-            (one_line(what), "yellow"), f"  {one_line(scope) or '-'}  ", (seen, "dim")
-        )
-        out.print(head, soft_wrap=True)
-        if example:
-            out.print(Text(f"    {one_line(example, 100)}", style="dim"), soft_wrap=True)
-    if count > len(rows):
-        out.print(Text(f"{count - len(rows)} more: raise --limit", style="dim"))
-
-
-def print_dialect_check(check: DialectCheck) -> None:
-    """Print what a dialect of one's own finds, entry by entry."""
-    out = terminal.console()
-    dialect = check.custom.dialect
-    instead = ", in place of the built-in one" if check.replaces else ""
-    line = f"{check.custom.file}: valid; dialect {dialect.name!r} ({dialect.label}){instead}"
-    out.print(Text(one_line(line)), soft_wrap=True)
-    if check.trial is not None:
-        _print_trial(out, check.trial, dialect.name, check.source)
-
-
-def _print_trial(out: Console, trial: Trial, name: str, source: str) -> None:
-    spans = f"{trial.recognized} of {trial.spans} spans follow it, in {source}"
-    out.print(Text(one_line(spans)), soft_wrap=True)
-    others = [f"{n or 'no dialect'} {count}" for n, count in trial.dialects.items() if n != name]
-    if others:
-        out.print(Text(one_line(f"the others: {', '.join(others)}"), style="dim"), soft_wrap=True)
-    if trial.kinds:
-        kinds = ", ".join(f"{kind} {count}" for kind, count in trial.kinds.items())
-        out.print(Text(f"kinds: {kinds}"), soft_wrap=True)
-    if not trial.spans:
-        return
-    out.print()
-    columns: list[tuple[str, Justify]] = [
-        ("entry", "left"), ("reads", "left"), ("hits", "right"), ("used", "right"),
-        ("example", "left"),
-    ]  # fmt: skip
-    rows = [(f.place, f.reads, f.hits, f.used, f.example) for f in trial.findings if f.hits]
-    if rows:
-        out.print(_fit(out, terminal.table("", columns, rows), {1: _SHORT_CELL, 4: _SHORT_CELL}))
-    never = [finding for finding in trial.findings if not finding.hits]
-    if never:
-        out.print()
-        out.print(Text("never hit:", style="bold"))
-        for finding in never:
-            out.print(Text(f"  {finding.place}: {one_line(finding.reads)}"), soft_wrap=True)
-    unread = [(u.scope, u.key, "attribute", u.spans, "", u.example) for u in trial.unread]
-    _print_unread(out, unread, len(unread), f" in spans of {name!r} or of no dialect")
-
-
-def _fit(out: Console, table: Table, flexible: Mapping[int, int]) -> Table:
-    """Return the table cut to the terminal: columns give way evenly, `flexible` says to what."""
-    widths = [
-        max(cell_len(str(text)) for text in (column.header, *column.cells))
-        for column in table.columns
-    ]
-    excess = sum(widths) + 2 * (len(widths) - 1) - out.width
-    while excess > 0 and (wide := [n for n, least in flexible.items() if widths[n] > least]):
-        widths[max(wide, key=widths.__getitem__)] -= 1
-        excess -= 1
-    for column, width in zip(table.columns, widths, strict=True):
-        column.width = width
-    return table

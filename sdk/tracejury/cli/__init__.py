@@ -1,0 +1,14 @@
+"""The command line.
+
+Exit codes: 0 fine, 1 a check failed, 2 wrong use, 3 the service could not be reached.
+"""
+
+from tracejury.cli import service, traces, data  # isort: skip  # the order of the help
+from tracejury.cli.app import app
+
+__all__ = ["app", "data", "main", "service", "traces"]
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

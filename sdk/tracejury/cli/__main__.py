@@ -1,0 +1,5 @@
+"""`python -m tracejury.cli`."""
+
+from tracejury.cli import main
+
+main()

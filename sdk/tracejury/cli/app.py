@@ -1,0 +1,114 @@
+"""The command line's frame: the app, the options that many commands share, and how they end."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.text import Text
+
+from tracejury import terminal
+from tracejury.client import Client
+from tracejury.errors import ApiError, DefinitionError, TracejuryError, UnreachableError
+
+CHECK_FAILED = 1
+WRONG_USE = 2
+UNREACHABLE = 3
+SERVICES = "tracejury.services"
+
+app = typer.Typer(
+    name="tracejury",
+    help="A jury for agent traces: OTLP in, traces rebuilt, judged and queryable.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Url = Annotated[
+    str | None,
+    typer.Option(
+        "--url",
+        envvar="TRACEJURY_URL",
+        help="Address of the service's API.",
+        show_default="http://127.0.0.1:4319",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="Most rows to print.")]
+
+
+def example(*lines: str) -> str:
+    """The examples at the end of a command's help."""
+    return "Example:\n\n" + "\n\n".join(lines)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        terminal.console().print(Text(f"tracejury {installed('tracejury')}"))
+        raise typer.Exit
+
+
+def service_command(name: str, extra: str = "server") -> Callable[..., int]:
+    """Return a command of the service, or say in one line what to install."""
+    found = entry_points(group=SERVICES, name=name)
+    try:
+        loaded: Any = next(iter(found)).load()
+    except (StopIteration, ImportError) as error:
+        missing = getattr(error, "name", None) or "tracejury_collector"
+        fail(
+            f"'tracejury {name}' needs the extra {extra!r} (there is no module {missing!r}): "
+            f"pip install 'tracejury[{extra}]'",
+            WRONG_USE,
+        )
+    return loaded  # type: ignore[no-any-return]
+
+
+@contextlib.contextmanager
+def connected(url: str | None) -> Iterator[Client]:
+    with explained(), Client(url) as client:
+        yield client
+
+
+@contextlib.contextmanager
+def explained() -> Iterator[None]:
+    """Turn the library's errors into lines on stderr, one a problem, and an exit code."""
+    try:
+        yield
+    except UnreachableError as error:
+        fail(str(error), UNREACHABLE)
+    except ApiError as error:
+        fail(str(error), UNREACHABLE if error.status >= 500 else WRONG_USE)
+    except DefinitionError as error:
+        *others, last = str(error).splitlines()
+        for line in others:
+            terminal.print_problem(line)
+        fail(last, WRONG_USE)
+    except (TracejuryError, OSError) as error:
+        fail(str(error), WRONG_USE)
+
+
+@contextlib.contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Let a refusal say which file it is about."""
+    try:
+        yield
+    except ApiError as error:
+        detail = f"{path}: {error.detail}"
+        raise ApiError(
+            status=error.status, code=error.code, detail=detail, remedy=error.remedy
+        ) from error
+
+
+def fail(message: str, code: int) -> NoReturn:
+    terminal.print_problem(message)
+    raise typer.Exit(code)

@@ -1,0 +1,111 @@
+"""Commands that show traces and sessions."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tracejury import terminal
+from tracejury.cli import show
+from tracejury.cli.app import WRONG_USE, Json, Limit, Url, app, connected, example, fail
+
+PANEL = "Traces"
+
+
+@app.command(
+    rich_help_panel=PANEL, epilog=example("tracejury traces --since 1h --where 'tool_calls > 3'")
+)
+def traces(
+    where: Annotated[
+        str | None, typer.Option(help="A condition over the columns of the view traces.")
+    ] = None,
+    service: Annotated[str | None, typer.Option(help="Only this service.name.")] = None,
+    session: Annotated[str | None, typer.Option(help="Only this session id.")] = None,
+    since: Annotated[str | None, typer.Option(help="From then on: 1h, 2d or RFC 3339.")] = None,
+    until: Annotated[str | None, typer.Option(help="Before then: 1h, 2d or RFC 3339.")] = None,
+    limit: Limit = 20,
+    cursor: Annotated[
+        str | None, typer.Option(help="Continue where next_cursor of the last page says.")
+    ] = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """List traces, newest first."""
+    with connected(url) as client:
+        page = client.traces(
+            where=where,
+            service=service,
+            session_id=session,
+            since=since,
+            until=until,
+            limit=limit,
+            cursor=cursor,
+        )
+    terminal.print_json(page) if json else show.print_traces(page)
+
+
+@app.command(
+    rich_help_panel=PANEL,
+    epilog=example("tracejury sessions --since 1d", "tracejury sessions chat-17"),
+)
+def sessions(
+    session: Annotated[
+        str | None,
+        typer.Argument(metavar="SESSION", help="A session id: its totals and its traces."),
+    ] = None,
+    where: Annotated[
+        str | None, typer.Option(help="A condition over the columns of the view sessions.")
+    ] = None,
+    project: Annotated[str | None, typer.Option(help="Only of this project.")] = None,
+    service: Annotated[str | None, typer.Option(help="With a trace of this service.name.")] = None,
+    user: Annotated[str | None, typer.Option(help="With a trace of this user id.")] = None,
+    since: Annotated[
+        str | None, typer.Option(help="With a trace started then or later: 1h, 2d or RFC 3339.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(help="With a trace started before: 1h, 2d or RFC 3339.")
+    ] = None,
+    limit: Limit = 20,
+    cursor: Annotated[
+        str | None, typer.Option(help="Continue where next_cursor of the last page says.")
+    ] = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """List sessions, latest activity first; or show one with its traces."""
+    listing = {"--where": where, "--service": service, "--user": user, "--since": since}
+    listing |= {"--until": until, "--cursor": cursor}
+    if session is not None:
+        if wrong := [name for name, value in listing.items() if value is not None]:
+            fail(f"{wrong[0]} chooses among sessions; leave it or the session id out", WRONG_USE)
+        with connected(url) as client:
+            detail = client.session(session, project=project, limit=limit)
+        terminal.print_json(detail) if json else show.print_session(detail)
+        return
+    with connected(url) as client:
+        page = client.sessions(
+            where=where,
+            project=project,
+            service=service,
+            user_id=user,
+            since=since,
+            until=until,
+            limit=limit,
+            cursor=cursor,
+        )
+    terminal.print_json(page) if json else show.print_sessions(page)
+
+
+@app.command(
+    rich_help_panel=PANEL, epilog=example("tracejury explain 4bf92f3577b34da6a3ce929d0e0e4736")
+)
+def explain(
+    trace: Annotated[str, typer.Argument(metavar="TRACE", help="A trace id.")],
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Say why a trace was judged as it was, or why it was not."""
+    with connected(url) as client:
+        explanation = client.explain(trace)
+    terminal.print_json(explanation) if json else show.print_explanation(explanation)
