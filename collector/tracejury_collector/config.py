@@ -137,10 +137,18 @@ class JurySettings(_Section):
 
 
 class EvaluatorSpec(_Section):
-    """A named evaluator: its type and its config."""
+    """A named evaluator: its type, its config, and what holds where a case says nothing."""
 
     type: str = Field(description="the evaluator's type, such as `json-schema`")
     config: dict[str, Any] = Field(default={}, description="the settings of that type")
+    criteria: dict[str, Any] = Field(
+        default={},
+        description="default criteria; those of a case override them field by field",
+    )
+    timeout: Seconds | None = Field(
+        default=None,
+        description="longest run in seconds; left out, that of its type, else `jury.timeout`",
+    )
 
 
 class SampleSpec(_Section):
@@ -194,7 +202,7 @@ class Config(_Section):
         description="files of dialects of your own ([custom-dialects.md](custom-dialects.md))",
     )
     evaluators: dict[str, EvaluatorSpec] = Field(
-        default={}, description="named evaluators: type and config"
+        default={}, description="named evaluators: type, config, criteria and timeout"
     )
     rules: dict[str, RuleSpec] | None = Field(
         default=None,

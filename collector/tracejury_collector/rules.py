@@ -19,7 +19,7 @@ TargetKind = Literal["trace"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleEvaluator:
-    """An evaluator as a rule uses it."""
+    """An evaluator as a rule uses it; its `fingerprint` tells it from all others."""
 
     name: str
     type: str
@@ -63,7 +63,7 @@ class Decision:
 
 
 def compile_rules(config: Config, fingerprints: Mapping[str, str]) -> tuple[Rule, ...]:
-    """Return the rules in force; `fingerprints` maps evaluator names to fingerprints.
+    """Return the rules in force; `fingerprints` maps evaluator names to what tells them apart.
 
     Raises: ConfigError when a rule names one evaluator under two names.
     """
@@ -99,7 +99,7 @@ def _refuse_twins(rule: str, evaluators: tuple[RuleEvaluator, ...]) -> None:
         if twin != evaluator.name:
             raise ConfigError(
                 f"rules.{rule}.evaluators: {twin!r} and {evaluator.name!r} are the same evaluator "
-                "with the same config; keep one of them"
+                "with the same config and criteria; keep one of them"
             )
 
 

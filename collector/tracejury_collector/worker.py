@@ -82,7 +82,7 @@ class Worker:
 
         Raises: ConfigError naming the rule that cannot be used.
         """
-        prints = {name: seat.fingerprint for name, seat in jury.roster.items()}
+        prints = {name: seat.identity for name, seat in jury.roster.items()}
         self.rules = compile_rules(config, prints)
         self.policy = _policy(config)
         listening = Reception(listening_since_ns=now_ns())

@@ -17,6 +17,7 @@ from tracejury_evaluators import budget, output, structure, tools, trajectory
 
 ENTRY_POINT_GROUP = "tracejury.evaluators"
 BUILT_IN_ORIGIN = "built in"
+FOREIGN = "__tracejury_evaluator__"
 
 FAMILIES = (output, structure, tools, trajectory, budget)
 """The modules of the built-in evaluators; each lists its own in EVALUATORS."""
@@ -28,7 +29,7 @@ BUILT_IN: tuple[type[Evaluator[Any]], ...] = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatorType:
-    """A type of evaluator as it is listed to users."""
+    """A type of evaluator as it is listed to users; `origin` says where it comes from."""
 
     type: str
     label: str
@@ -36,6 +37,7 @@ class EvaluatorType:
     config_schema: dict[str, Any]
     criteria_schema: dict[str, Any]
     builtin: bool
+    origin: str
 
 
 class Registry:
@@ -47,9 +49,10 @@ class Registry:
         self._rows: dict[str, EvaluatorType] = {}
 
     def register(self, definition: object, *, origin: str) -> None:
-        """Add an evaluator class or a function made an evaluator.
+        """Add an evaluator class, a function made an evaluator, or a class of another system.
 
-        `origin` says where it comes from, for messages.
+        The latter has a class method `__tracejury_evaluator__` that returns the evaluator class
+        that stands for it. `origin` says where it comes from, for messages.
         Raises: DefinitionError where it is no evaluator, or where its name is taken.
         """
         evaluator = _evaluator_class(definition, origin)
@@ -82,6 +85,9 @@ class Registry:
     def build(self, type_name: str, config: Mapping[str, Any] | None = None) -> Evaluator[Any]:
         """An evaluator of this type with this config.
 
+        Validators of the config find this registry as `info.context["registry"]`, so that an
+        evaluator can build others.
+
         Raises: DefinitionError for an unknown type or a config that does not fit; it names the
         field, the value and what would fit.
         """
@@ -91,7 +97,7 @@ class Registry:
                 f"evaluator {type_name}: config is a mapping, not {type(config).__name__}"
             )
         try:
-            return evaluator.model_validate(dict(config or {}))
+            return evaluator.model_validate(dict(config or {}), context={"registry": self})
         except ValidationError as error:
             problems = describe(error, "config", field_names(evaluator))
             raise DefinitionError(f"evaluator {type_name}: {problems}") from error
@@ -143,6 +149,8 @@ def _origin(entry_point: EntryPoint) -> str:
 def _evaluator_class(definition: object, origin: str) -> type[Evaluator[Any]]:
     if isinstance(definition, EvaluatorFunction):
         return definition.evaluator_type
+    if inspect.isclass(definition) and hasattr(definition, FOREIGN):
+        definition = _standing_for(definition, origin)
     if not inspect.isclass(definition) or not issubclass(definition, Evaluator):
         raise DefinitionError(
             f"{origin}: {definition!r:.100} is no evaluator; "
@@ -152,6 +160,19 @@ def _evaluator_class(definition: object, origin: str) -> type[Evaluator[Any]]:
         left = ", ".join(sorted(definition.__abstractmethods__))
         raise DefinitionError(f"{origin}: {definition.__name__} does not define {left}")
     return definition
+
+
+def _standing_for(foreign: type[Any], origin: str) -> object:
+    """The evaluator class that stands for a class of another system."""
+    try:
+        return getattr(foreign, FOREIGN)()
+    except DefinitionError as error:
+        raise DefinitionError(f"{origin}: {error}") from error
+    except Exception as error:
+        raise DefinitionError(
+            f"{origin}: {foreign.__name__} cannot be made an evaluator: "
+            f"{type(error).__name__}: {error}"
+        ) from error
 
 
 def _row(evaluator: type[Evaluator[Any]], origin: str) -> EvaluatorType:
@@ -169,4 +190,5 @@ def _row(evaluator: type[Evaluator[Any]], origin: str) -> EvaluatorType:
         config_schema=config_schema,
         criteria_schema=criteria_schema,
         builtin=origin == BUILT_IN_ORIGIN,
+        origin=origin,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -15,11 +16,14 @@ MAX_ITEMS = 100
 MAX_ITEM_CHARS = 500
 MAX_DETAILS_BYTES = 64 * 1024
 MAX_TRACEBACK_CHARS = 8_000
+MAX_PLAIN_ENTRIES = 32
 
 
 def bounded(outcome: Outcome, threshold: float = 1.0) -> Outcome:
     """The outcome with a verdict, long texts and lists cut, and details as plain JSON data."""
     if isinstance(outcome, Score):
+        if outcome.verdict and type(outcome) is Score and _is_small(outcome):
+            return outcome
         return Score(
             outcome.value,
             outcome.verdict or default_verdict(outcome.value, threshold),
@@ -40,6 +44,50 @@ def bounded(outcome: Outcome, threshold: float = 1.0) -> Outcome:
         clip_start(outcome.traceback, MAX_TRACEBACK_CHARS),
         outcome.spent,
     )
+
+
+def _is_small(score: Score) -> bool:
+    """Whether nothing of a score has to be cut or made plain; quickly, for most need nothing."""
+    return (
+        type(score.reason) is str
+        and score.reason.isascii()
+        and len(score.reason) <= MAX_REASON_CHARS
+        and _are_small(score.hits)
+        and _are_small(score.misses)
+        and _are_small(score.evidence)
+        and _are_plain(score.details)
+    )
+
+
+def _are_small(items: Sequence[str]) -> bool:
+    return not items or (
+        len(items) <= MAX_ITEMS
+        and all(
+            type(item) is str and len(item) <= MAX_ITEM_CHARS and item.isascii() for item in items
+        )
+    )
+
+
+def _are_plain(details: Mapping[str, Any]) -> bool:
+    """Whether the details are a few short texts and numbers."""
+    return not details or (
+        type(details) is dict
+        and len(details) <= MAX_PLAIN_ENTRIES
+        and all(
+            type(key) is str and key.isascii() and len(key) <= MAX_ITEM_CHARS and _is_plain(value)
+            for key, value in details.items()
+        )
+    )
+
+
+def _is_plain(value: object) -> bool:
+    kind = type(value)
+    if kind is str:
+        text = cast("str", value)
+        return len(text) <= MAX_ITEM_CHARS and text.isascii()
+    if kind is float:
+        return math.isfinite(cast("float", value))
+    return kind is bool or value is None or (kind is int and abs(cast("int", value)) < 2**53)
 
 
 def clip(text: str, limit: int) -> str:

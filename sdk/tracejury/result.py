@@ -47,13 +47,18 @@ class Score:
 
     def __post_init__(self) -> None:
         assign = object.__setattr__
-        assign(self, "value", unit_value(self.value))
+        if type(self.value) is not float or not 0.0 <= self.value <= 1.0:
+            assign(self, "value", unit_value(self.value))
         if self.verdict is not None and self.verdict not in VERDICTS:
             raise ValueError(f"verdict {self.verdict!r} is unknown; use one of {list(VERDICTS)}")
         _require_text("reason", self.reason)
-        assign(self, "hits", _texts("hits", self.hits))
-        assign(self, "misses", _texts("misses", self.misses))
-        assign(self, "evidence", _texts("evidence", self.evidence))
+        # most scores leave some of these out, and one is made for every judgement
+        if type(self.hits) is not tuple or self.hits:
+            assign(self, "hits", _texts("hits", self.hits))
+        if type(self.misses) is not tuple or self.misses:
+            assign(self, "misses", _texts("misses", self.misses))
+        if type(self.evidence) is not tuple or self.evidence:
+            assign(self, "evidence", _texts("evidence", self.evidence))
         _require_mapping("details", self.details)
 
 

@@ -82,6 +82,22 @@ def test_a_hostile_evaluator_harms_only_itself(
         assert not [p for p in psutil.process_iter() if p.pid in pids]
 
 
+def test_each_evaluator_has_its_own_time(tmp_path: Path) -> None:
+    slow = {"type": "takes-its-time", "timeout": "30s", "config": {"duration_s": 1.0}}
+    slower = {"type": "takes-its-time", "timeout": "600ms", "config": {"duration_s": 20.0}}
+    given = settings()
+    given["evaluators"] = {"slow": slow, "slower": slower}
+    given["rules"]["default"]["evaluators"] = ["slow", "slower"]
+    with bench(tmp_path, given, registry()) as store:
+        select(store, 15)
+        with room(store, tmp_path) as jury:
+            jury.until_judged()
+        assert outcomes(store, "slow", poisonous=True) == [("score", None)]
+        assert outcomes(store, "slower", poisonous=True) == [("failure", "timeout")]
+        messages = "SELECT error_message FROM base.results WHERE outcome = 'failure'"
+        assert store.rows(messages) == [("ran longer than 0.6 s and was stopped",)]
+
+
 @pytest.mark.parametrize("hostile", ["exits-later", "says-too-much", "closes-everything"])
 def test_every_pair_is_answered_once_whatever_happens(tmp_path: Path, hostile: str) -> None:
     with bench(tmp_path, settings(hostile), registry()) as store:

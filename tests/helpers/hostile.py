@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 from tracejury.evaluator import evaluator
 from tracejury.trace import Trace
@@ -140,7 +141,16 @@ def closes_everything(trace: Trace) -> bool:
     return True
 
 
+@evaluator("takes-its-time")
+def takes_its_time(trace: Trace, *, duration_s: float = 0.0) -> bool:
+    """Sleeps on the traces that others attack."""
+    if _is_poison(trace):
+        time.sleep(duration_s)
+    return True
+
+
 HOSTILE = (
+    takes_its_time,
     loops,
     holds_the_interpreter,
     leaves_children,

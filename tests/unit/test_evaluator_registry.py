@@ -7,6 +7,7 @@ from importlib.metadata import EntryPoint
 from typing import Any, ClassVar
 
 import pytest
+from pydantic import ValidationInfo, field_validator
 
 from tracejury import Criteria, Evaluator, Trace, evaluator
 from tracejury.errors import DefinitionError
@@ -52,6 +53,62 @@ class Unlistable(Evaluator):
 class Unfinished(Evaluator):
     def judge(self) -> int:
         return 1
+
+
+class Checker:
+    """A class of another system; knows nothing of evaluators but how to become one."""
+
+    name: ClassVar[str] = "checker"
+
+    def check(self, text: str) -> bool:
+        """Whether the text is fine."""
+        return "fine" in text
+
+    @classmethod
+    def __tracejury_evaluator__(cls) -> type[Evaluator[Any]]:
+        checker = cls()
+
+        class Adapted(Evaluator):
+            type: ClassVar[str] = checker.name
+
+            def evaluate(self, trace: Trace, _criteria: Criteria) -> bool:
+                return checker.check(trace.output_text)
+
+        return Adapted
+
+
+class NamelessChecker(Checker):
+    name: ClassVar[str] = "no name"
+
+
+class BrokenChecker(Checker):
+    @classmethod
+    def __tracejury_evaluator__(cls) -> type[Evaluator[Any]]:
+        raise RuntimeError("not today")
+
+
+class Unadapted(Checker):
+    @classmethod
+    def __tracejury_evaluator__(cls) -> Any:
+        return 7
+
+
+class Both(Evaluator):
+    """An evaluator made of two others."""
+
+    type: ClassVar[str] = "both"
+
+    members: list[str]
+
+    @field_validator("members")
+    @classmethod
+    def _known(cls, members: list[str], info: ValidationInfo) -> list[str]:
+        for member in members:
+            info.context["registry"].build(member)  # type: ignore[index]
+        return members
+
+    def evaluate(self, trace: Trace, _criteria: Criteria) -> bool:
+        return True
 
 
 def entry(name: str, value: str) -> EntryPoint:
@@ -183,3 +240,42 @@ def test_building_without_config_takes_the_defaults() -> None:
 def test_a_function_of_no_kind_is_refused() -> None:
     with pytest.raises(DefinitionError, match="is no evaluator"):
         Registry().register(print, origin="here")
+
+
+def test_a_class_of_another_system_is_registered_by_what_stands_for_it() -> None:
+    registry = built_in_registry()
+    add_entry_points(registry, [entry("theirs", f"{HERE}:Checker")])
+    row = registry.types()[-1]
+    assert (row.type, row.origin) == ("checker", f"entry point 'theirs' ({HERE}:Checker)")
+    assert run_evaluator(registry.build("checker"), make_trace(output="fine")) == Score(1.0, "pass")
+
+
+@pytest.mark.parametrize(
+    ("definition", "message"),
+    [
+        (NamelessChecker, "here: .*Adapted: type 'no name' is no name"),
+        (BrokenChecker, "here: BrokenChecker cannot be made an evaluator: RuntimeError: not today"),
+        (Unadapted, "here: 7 is no evaluator"),
+    ],
+)
+def test_a_class_of_another_system_that_cannot_be_used_is_named(
+    definition: type[Any], message: str
+) -> None:
+    with pytest.raises(DefinitionError, match=message):
+        Registry().register(definition, origin="here")
+
+
+def test_a_config_may_name_other_types_of_the_same_registry() -> None:
+    registry = built_in_registry()
+    registry.register(Both, origin="here")
+    registry.register(says_hello, origin="here")
+    assert registry.build("both", {"members": ["no-loops", "says-hello"]})
+    with pytest.raises(DefinitionError, match=r"evaluator both: .*'say-hello' is unknown"):
+        registry.build("both", {"members": ["say-hello"]})
+
+
+def test_the_rows_say_where_a_type_comes_from() -> None:
+    registry = built_in_registry()
+    registry.register(says_hello, origin="entry point 'hello'")
+    assert {row.origin for row in registry.types()[:-1]} == {"built in"}
+    assert registry.types()[-1].origin == "entry point 'hello'"

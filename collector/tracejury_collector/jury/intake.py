@@ -49,17 +49,24 @@ class Intake:
     ) -> tuple[Job, dict[str, Outcome]]:
         job = Job(pending=pending)
         clear: dict[str, Outcome] = {}
-        for name, fingerprint in zip(pending.evaluators, pending.fingerprints, strict=True):
+        for name, identity in zip(pending.evaluators, pending.fingerprints, strict=True):
             key = (pending.decision_id, name)
             if key in judged:
                 continue
             made = attempts.get(key, 0)
             seat = self._roster.get(name)
-            if seat is None or seat.fingerprint != fingerprint:
-                type_ = seat.type if seat else ""
-                seat = Seat(name=name, type=type_, config={}, fingerprint=fingerprint)
+            if seat is None or seat.identity != identity:
+                seat = _former(name, seat.type if seat else "", identity)
                 clear[name] = Skip(f"the evaluator {name!r} was changed before it could judge this")
             job.pairs[name] = pair = Pair(seat=seat, failed=made, noted=made)
             if name not in clear and pair.is_abandoned:
                 clear[name] = pair.abandoned()
         return job, clear
+
+
+def _former(name: str, type_name: str, identity: str) -> Seat:
+    """Return what is known of an evaluator that is no longer configured like this."""
+    fingerprint, _, criteria_hash = identity.partition("+")
+    return Seat(
+        name=name, type=type_name, config={}, fingerprint=fingerprint, criteria_hash=criteria_hash
+    )

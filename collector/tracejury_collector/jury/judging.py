@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -24,6 +25,14 @@ FLUSH_S = 0.05
 Send = Callable[[list[bytes], bool], None]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Member:
+    """An evaluator of an order with its default criteria; a failure if it cannot be built."""
+
+    evaluator: Evaluator[Any] | Failure
+    criteria: Mapping[str, Any]
+
+
 class Bench:
     """Judges orders; keeps the evaluators it has built."""
 
@@ -37,10 +46,10 @@ class Bench:
 
         Stops early, with what it has, once it must leave.
         """
-        evaluators = {name: self._build(spec) for name, spec in order.evaluators.items()}
+        members = {name: self._member(spec) for name, spec in order.evaluators.items()}
         items: list[bytes] = []
         flushed_s = time.monotonic()
-        for item in self._run_all(order.jobs, evaluators):
+        for item in self._run_all(order.jobs, members):
             items.append(item)
             if must_leave():
                 break
@@ -50,24 +59,22 @@ class Bench:
         self._progress.mark(0)
         send(items, True)
 
-    def _run_all(
-        self, jobs: Iterable[JobOrder], evaluators: Mapping[str, Evaluator[Any] | Failure]
-    ) -> Iterator[bytes]:
+    def _run_all(self, jobs: Iterable[JobOrder], members: Mapping[str, _Member]) -> Iterator[bytes]:
         for job in jobs:
             self._progress.mark(job.run)
             trace = _load(job)
             for run, name in enumerate(job.evaluators, start=job.run):
                 self._progress.mark(run)
-                yield _run(run, evaluators[name], trace)
+                yield _run(run, members[name], trace)
 
-    def _build(self, spec: Mapping[str, Any]) -> Evaluator[Any] | Failure:
-        key = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS)
+    def _member(self, spec: Mapping[str, Any]) -> _Member:
+        key = orjson.dumps([spec["type"], spec["config"]], option=orjson.OPT_SORT_KEYS)
         if key not in self._built:
             try:
                 self._built[key] = self._registry.build(spec["type"], spec["config"])
             except DefinitionError as error:
                 self._built[key] = Failure(error_type="DefinitionError", message=str(error))
-        return self._built[key]
+        return _Member(evaluator=self._built[key], criteria=spec["criteria"])
 
 
 def _load(job: JobOrder) -> Trace | Failure:
@@ -77,21 +84,21 @@ def _load(job: JobOrder) -> Trace | Failure:
         return Failure(error_type="UnreadableTrace", message=str(error)[:1000])
 
 
-def _run(run: int, evaluator: Evaluator[Any] | Failure, trace: Trace | Failure) -> bytes:
+def _run(run: int, member: _Member, trace: Trace | Failure) -> bytes:
     started_s = time.perf_counter()
     outcome: Outcome
-    if isinstance(evaluator, Failure):
-        outcome = evaluator
+    if isinstance(member.evaluator, Failure):
+        outcome = member.evaluator
     elif isinstance(trace, Failure):
         outcome = trace
     else:
-        outcome = _judge(evaluator, trace)
+        outcome = _judge(member.evaluator, trace, member.criteria)
     return _item(run, outcome, (time.perf_counter() - started_s) * 1e3)
 
 
-def _judge(evaluator: Evaluator[Any], trace: Trace) -> Outcome:
+def _judge(evaluator: Evaluator[Any], trace: Trace, defaults: Mapping[str, Any]) -> Outcome:
     try:
-        return run_evaluator(evaluator, trace)
+        return run_evaluator(evaluator, trace, defaults=defaults)
     except BaseException as error:  # noqa: BLE001 this thread outlives whatever an author throws
         return Failure(error_type=type(error).__name__, message=str(error)[:1000])
 

@@ -16,6 +16,7 @@ from tracejury_collector.ipc import BrokenFrame, write_frame
 from tracejury_collector.jury.jobs import Job
 from tracejury_collector.jury.progress import Progress
 from tracejury_collector.jury.protocol import JobOrder, JudgeOrder, judge_frame
+from tracejury_collector.jury.roster import Seat
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +80,7 @@ class Juror:
             orders.append(JobOrder(run=self._next_run, evaluators=names, trace=trace))
             for name, pair in job.pairs.items():
                 order.unanswered[self._next_run] = (job, name)
-                seats[name] = {"type": pair.seat.type, "config": pair.seat.config}
+                seats[name] = _ordered(pair.seat)
                 self._next_run += 1
         self._orders[order_id] = order
         write_frame(
@@ -98,12 +99,22 @@ class Juror:
         order = self._orders.pop(order_id, None)
         return list(order.unanswered.values()) if order else []
 
-    def overdue(self, now_s: float, timeout_s: float) -> bool:
-        """Say whether what it runs now has run longer than `timeout_s`."""
+    def overdue(self, now_s: float, otherwise_s: float) -> bool:
+        """Say whether what it runs now has run longer than its timeout.
+
+        `otherwise_s` is the timeout of a run that was answered already.
+        """
         run = self._progress.run
         if run != self._seen_run:
             self._seen_run, self._seen_since_s = run, now_s
-        return run != 0 and now_s - self._seen_since_s > timeout_s
+        return run != 0 and now_s - self._seen_since_s > self._timeout_s(run, otherwise_s)
+
+    def _timeout_s(self, run: int, otherwise_s: float) -> float:
+        for order in self._orders.values():
+            if run in order.unanswered:
+                job, name = order.unanswered[run]
+                return job.pairs[name].seat.timeout_s
+        return otherwise_s
 
     def take_running(self) -> Entry | None:
         """Return what it runs now, or ran when it died, as answered; None if nothing."""
@@ -128,3 +139,8 @@ class Juror:
         self.gone = True
         self._progress.close()
         self._writer.close()
+
+
+def _ordered(seat: Seat) -> dict[str, Any]:
+    """What a jury process is told of an evaluator."""
+    return {"type": seat.type, "config": seat.config, "criteria": seat.criteria}

@@ -245,7 +245,8 @@ class JuryPool:
                 continue
             entry = juror.take_running()
             if entry is not None:
-                message = f"ran longer than {self._timeout_s:g} s and was stopped"
+                timeout_s = entry[0].pairs[entry[1]].seat.timeout_s
+                message = f"ran longer than {timeout_s:g} s and was stopped"
                 self._record(entry, Failure(error_type="timeout", message=message), None)
                 log.warning("evaluator %r %s", entry[1], message)
             self._killed += 1

@@ -3,7 +3,8 @@
     jury -> store   {"op": "hello", "role": "jury", "pid": N, "progress": PATH}
     store -> jury   {"op": "judge", "id": N, "evaluators": LENGTH,
                      "jobs": [{"run": N, "evaluators": [NAME, ...], "length": LENGTH}, ...]}
-                    payload: the evaluators as JSON {NAME: {"type", "config"}}, then the traces
+                    payload: the evaluators as JSON {NAME: {"type", "config", "criteria"}},
+                    then the traces
     jury -> store   {"op": "outcomes", "id": N, "done": BOOL}
                     payload: JSON [{"run": N, "outcome": {...}, "duration_ms": X}, ...]
 
@@ -36,7 +37,10 @@ class JobOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeOrder:
-    """A batch of work for a jury process; `evaluators` maps names to type and config."""
+    """A batch of work for a jury process.
+
+    `evaluators` maps names to type, config and default criteria.
+    """
 
     id: int
     evaluators: Mapping[str, Mapping[str, Any]]

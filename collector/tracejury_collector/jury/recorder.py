@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 import duckdb
 
-from tracejury.evaluator import criteria_hash
 from tracejury.result import Outcome
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.jury.jobs import Job
@@ -34,7 +33,6 @@ class Recorder:
         self._waiting: list[Result] = []
         self._wake = asyncio.Event()
         self._stop = asyncio.Event()
-        self._no_criteria = criteria_hash({})
 
     def record(self, job: Job, evaluator: str, outcome: Outcome, duration_ms: float | None) -> None:
         """Take the outcome that an evaluator owed to a job."""
@@ -45,7 +43,7 @@ class Recorder:
                 evaluator=evaluator,
                 type=pair.seat.type,
                 fingerprint=pair.seat.fingerprint,
-                criteria_hash=self._no_criteria,
+                criteria_hash=pair.seat.criteria_hash,
                 outcome=outcome,
                 duration_ms=duration_ms,
                 created_at_ns=self._now_ns(),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from tracejury.errors import DefinitionError
-from tracejury.evaluator import Evaluator
-from tracejury_collector.config import Config
+from tracejury.evaluator import Evaluator, checked_defaults, criteria_hash
+from tracejury_collector.config import Config, EvaluatorSpec, JurySettings
 from tracejury_collector.errors import ConfigError
 
 
@@ -21,28 +21,49 @@ class Builder(Protocol):
 
 
 RegistryFactory = Callable[[], Builder]
+DEFAULT_TIMEOUT_S = JurySettings().timeout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seat:
-    """A named evaluator of the configuration."""
+    """A named evaluator of the configuration; a run longer than `timeout_s` is ended."""
 
     name: str
     type: str
     config: Mapping[str, Any]
     fingerprint: str
+    criteria: Mapping[str, Any] = field(default_factory=dict)
+    criteria_hash: str = ""
+    timeout_s: float = DEFAULT_TIMEOUT_S
+
+    @property
+    def identity(self) -> str:
+        """What tells it from other evaluators: its fingerprint and the hash of its criteria."""
+        return "+".join(filter(None, (self.fingerprint, self.criteria_hash)))
 
 
 def build_roster(config: Config, registry: Builder) -> dict[str, Seat]:
     """Return the configured evaluators by name.
 
-    Raises: ConfigError naming the evaluator whose type or config is wrong.
+    Raises: ConfigError naming the evaluator whose type, config or criteria are wrong.
     """
-    roster = {}
-    for name, spec in config.effective_evaluators().items():
-        try:
-            fingerprint = registry.build(spec.type, spec.config).fingerprint()
-        except DefinitionError as error:
-            raise ConfigError(f"evaluators.{name}: {error}") from error
-        roster[name] = Seat(name=name, type=spec.type, config=spec.config, fingerprint=fingerprint)
-    return roster
+    specs = config.effective_evaluators()
+    return {name: _seat(name, spec, config.jury, registry) for name, spec in specs.items()}
+
+
+def _seat(name: str, spec: EvaluatorSpec, jury: JurySettings, registry: Builder) -> Seat:
+    try:
+        built = registry.build(spec.type, spec.config)
+        fingerprint = built.fingerprint()
+        criteria = checked_defaults(built.criteria_type(), spec.criteria)
+    except DefinitionError as error:
+        raise ConfigError(f"evaluators.{name}: {error}") from error
+    return Seat(
+        name=name,
+        type=spec.type,
+        config=spec.config,
+        fingerprint=fingerprint,
+        criteria=criteria,
+        criteria_hash=criteria_hash(criteria),
+        timeout_s=spec.timeout or built.timeout_s or jury.timeout,
+    )

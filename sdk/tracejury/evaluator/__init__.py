@@ -1,6 +1,7 @@
 """The evaluator protocol: `Evaluator`, `Criteria`, `@evaluator`, and running one on one trace."""
 
 from tracejury.evaluator.base import Criteria, Evaluator, Returned
+from tracejury.evaluator.criteria import checked_defaults, criteria_of
 from tracejury.evaluator.function import EvaluatorFunction, evaluator
 from tracejury.evaluator.hashing import criteria_hash
 from tracejury.evaluator.returned import to_outcome
@@ -12,7 +13,9 @@ __all__ = [
     "Evaluator",
     "EvaluatorFunction",
     "Returned",
+    "checked_defaults",
     "criteria_hash",
+    "criteria_of",
     "describe",
     "evaluator",
     "run_evaluator",

@@ -20,7 +20,13 @@ from tracejury.trace import Trace
 class Criteria(WithAliases):
     """What varies per case, such as an expected answer; a case's criteria are validated by it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        validate_by_name=True,
+        validate_by_alias=True,
+        protected_namespaces=(),
+    )
 
 
 C = TypeVar("C", bound=Criteria, default=Criteria)
@@ -33,9 +39,10 @@ class Evaluator(WithAliases, Generic[C]):
     """A check of one trace; subclass it, name its `type`, declare its config, write `evaluate`.
 
     The fields are the config: validated, unknown keys refused, frozen; `aliases` maps other
-    names under which they are taken. `version` is raised by the author when results change. A
-    config field named `threshold` is the value from which a score without a verdict of its own
-    passes. A class with abstract methods left is a base for others and needs no `type`.
+    names under which they are taken. `version` is raised by the author when results change;
+    `timeout_s` is the longest run where the service's own setting does not fit. A config field
+    named `threshold` is the value from which a score without a verdict of its own passes. A
+    class with abstract methods left is a base for others and needs no `type`.
     """
 
     model_config = ConfigDict(
@@ -50,6 +57,7 @@ class Evaluator(WithAliases, Generic[C]):
     type: ClassVar[str]
     version: ClassVar[int] = 1
     label: ClassVar[str] = ""
+    timeout_s: ClassVar[float | None] = None
     _criteria_type: ClassVar[builtins.type[Criteria]] = Criteria
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

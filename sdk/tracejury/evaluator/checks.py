@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import re
 import sys
 from typing import Any, ClassVar, get_origin
@@ -11,7 +12,7 @@ from pydantic import BaseModel
 
 from tracejury.errors import DefinitionError
 
-CLASS_VARIABLES = ("type", "version", "label", "aliases")
+CLASS_VARIABLES = ("type", "version", "label", "timeout_s", "aliases")
 METHODS = ("evaluate", "fingerprint", "criteria_type", "config_schema", "criteria_schema")
 TYPE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]{0,99}")
 
@@ -72,6 +73,19 @@ def _check_names(cls: type[Any]) -> None:
         raise DefinitionError(
             f"{place(cls)}: version {version!r} is no whole number from 1; "
             "raise it by one when results change"
+        )
+    _check_timeout(cls)
+
+
+def _check_timeout(cls: type[Any]) -> None:
+    timeout_s = cls.timeout_s
+    if timeout_s is None:
+        return
+    is_number = isinstance(timeout_s, (int, float)) and not isinstance(timeout_s, bool)
+    if not is_number or not 0 < timeout_s < math.inf:
+        raise DefinitionError(
+            f"{place(cls)}: timeout_s {timeout_s!r} is no number of seconds above 0; "
+            "leave it out to take the service's setting"
         )
 
 

@@ -45,10 +45,8 @@ class EvaluatorFunction(Generic[P]):
 class EvaluatorDecorator:
     """What `@evaluator("name")` applies to a function."""
 
-    def __init__(self, type_name: str, version: int, label: str) -> None:
-        self._type_name = type_name
-        self._version = version
-        self._label = label
+    def __init__(self, class_variables: Mapping[str, Any]) -> None:
+        self._class_variables = class_variables
 
     @overload
     def __call__(
@@ -63,15 +61,12 @@ class EvaluatorDecorator:
 
         Raises: DefinitionError where its parameters are not (trace[, criteria], *, config).
         """
-        class_variables = {
-            "type": self._type_name,
-            "version": self._version,
-            "label": self._label,
-        }
-        return EvaluatorFunction(function, _class_of(function, class_variables))
+        return EvaluatorFunction(function, _class_of(function, self._class_variables))
 
 
-def evaluator(type_name: str, *, version: int = 1, label: str = "") -> EvaluatorDecorator:
+def evaluator(
+    type_name: str, *, version: int = 1, label: str = "", timeout_s: float | None = None
+) -> EvaluatorDecorator:
     """A decorator that makes a function an evaluator of this type.
 
     The function takes the trace, then its criteria if it has any, then its config by keyword:
@@ -79,7 +74,8 @@ def evaluator(type_name: str, *, version: int = 1, label: str = "") -> Evaluator
     """
     if not isinstance(type_name, str):
         raise DefinitionError('an evaluator needs a name; write @evaluator("my-check")')
-    return EvaluatorDecorator(type_name, version, label)
+    variables = {"type": type_name, "version": version, "label": label, "timeout_s": timeout_s}
+    return EvaluatorDecorator(variables)
 
 
 def _class_of(

@@ -22,12 +22,16 @@ class WithAliases(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _under_own_names(cls, data: Any) -> Any:
-        if not isinstance(data, Mapping):
-            return data
-        other = _other_names(cls)
-        if other.keys().isdisjoint(data):
-            return data
-        return _renamed(data, other)
+        return own_names(cls, data) if isinstance(data, Mapping) else data
+
+
+def own_names(model: type[WithAliases], data: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """The data with every field under its own name.
+
+    Raises: ValueError where a field is given under two names.
+    """
+    other = _other_names(model)
+    return data if other.keys().isdisjoint(data) else _renamed(data, other)
 
 
 @cache

@@ -5,37 +5,42 @@ from __future__ import annotations
 import asyncio
 import inspect
 import traceback
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from types import TracebackType
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from tracejury.bounds import MAX_REASON_CHARS, bounded, clip
 from tracejury.evaluator.base import Criteria, Evaluator
+from tracejury.evaluator.criteria import Given, criteria_of
 from tracejury.evaluator.returned import to_outcome
 from tracejury.evaluator.validation import describe, field_names
-from tracejury.result import Failure, Outcome
+from tracejury.result import Failure, Outcome, Score, Skip
 from tracejury.trace import Trace
 
 MAX_FRAMES = 30
+_NEVER_AWAITED = (Score, Skip, bool, float, dict)
 
 
 def run_evaluator(
-    ev: Evaluator[Any], trace: Trace, criteria: Mapping[str, Any] | Criteria | None = None
+    ev: Evaluator[Any], trace: Trace, criteria: Given = None, *, defaults: Given = None
 ) -> Outcome:
     """The outcome of one evaluator on one trace; a `Failure` for whatever the evaluator raises.
 
-    Async evaluators are run to their end, each in an event loop of its own, so that one leaves
-    nothing running behind; where this thread already runs a loop, in another thread.
+    `criteria` are those of the case; `defaults` those of the named evaluator, which hold for the
+    fields that the case leaves out. Async evaluators are run to their end, each in an event loop
+    of its own, so that one leaves nothing running behind; where this thread already runs a loop,
+    in another thread.
     """
     try:
-        parsed = _criteria(type(ev), criteria)
-        if isinstance(parsed, Failure):
-            return parsed
-        returned = ev.evaluate(trace, parsed)
-        if inspect.isawaitable(returned):
+        in_force = _criteria(type(ev), criteria, defaults)
+        if isinstance(in_force, Failure):
+            return in_force
+        returned = ev.evaluate(trace, in_force)
+        if type(returned) not in _NEVER_AWAITED and inspect.isawaitable(returned):
             returned = _awaited(returned)
         return to_outcome(returned, _threshold(ev))
     except BaseException as error:  # noqa: BLE001 - evaluators may raise anything, SystemExit too
@@ -43,23 +48,30 @@ def run_evaluator(
 
 
 def _criteria(
-    evaluator_type: type[Evaluator[Any]], given: Mapping[str, Any] | Criteria | None
+    evaluator_type: type[Evaluator[Any]], given: Given, defaults: Given
 ) -> Criteria | Failure:
-    """The case's criteria, validated; a failure that names the field where they are wrong."""
+    """The criteria in force; a failure that names the field where they are wrong."""
     criteria_type: type[Criteria] = evaluator_type.criteria_type()
-    if isinstance(given, criteria_type):
-        return given
-    fields = given.model_dump(exclude_unset=True) if isinstance(given, BaseModel) else given
     try:
-        return criteria_type.model_validate({} if fields is None else fields)
+        return criteria_of(criteria_type, given, defaults)
     except ValidationError as error:
         message = describe(error, "criteria", field_names(criteria_type))
-        return Failure("CriteriaError", clip(message, MAX_REASON_CHARS))
+    except ValueError as error:
+        message = f"criteria: {error}"
+    return Failure("CriteriaError", clip(message, MAX_REASON_CHARS))
 
 
 def _threshold(ev: Evaluator[Any]) -> float:
+    if not _has_threshold(type(ev)):
+        return 1.0
     threshold = getattr(ev, "threshold", 1.0)
     return float(threshold) if isinstance(threshold, (int, float)) else 1.0
+
+
+@lru_cache(maxsize=1024)
+def _has_threshold(evaluator_type: type[Evaluator[Any]]) -> bool:
+    # asking an instance for an attribute that its model lacks is slow
+    return "threshold" in evaluator_type.model_fields or hasattr(evaluator_type, "threshold")
 
 
 def _awaited(awaitable: Awaitable[Any]) -> Any:

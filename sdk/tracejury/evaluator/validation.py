@@ -13,12 +13,18 @@ MAX_ERRORS = 5
 MAX_VALUE_CHARS = 80
 
 
-def describe(error: ValidationError, subject: str, known: Iterable[str] = ()) -> str:
+def describe(
+    error: ValidationError, subject: str, known: Iterable[str] = (), *, partly: bool = False
+) -> str:
     """The errors as one sentence each, every field named from `subject` on.
 
-    `known` are the names that the top level takes; they serve to guess what was meant.
+    `known` are the names that the top level takes; they serve to guess what was meant. Where the
+    data may hold a part of the fields (`partly`), those that are missing there are no errors; ""
+    if no others are left.
     """
     errors = error.errors(include_url=False)
+    if partly:
+        errors = [item for item in errors if item["type"] != "missing" or len(item["loc"]) > 1]
     shown = [
         _sentence(".".join([subject, *map(str, item["loc"])]), item["type"], item, known)
         for item in errors[:MAX_ERRORS]
