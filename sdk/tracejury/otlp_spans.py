@@ -5,7 +5,6 @@ This is for looking at files: what the service stores is decoded, with limits, b
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,12 @@ import orjson
 
 from tracejury.errors import MissingExtraError, TracejuryError
 from tracejury.otlp_files import JSON_LINES, PROTOBUF, read_requests
-from tracejury.trace import SpanEvent, SpanRecord
-
-MAX_DEPTH = 32
+from tracejury.span_records import otlp_json_records
+from tracejury.trace import SpanRecord
 
 
 def read_spans(paths: Iterable[Path]) -> Iterator[SpanRecord]:
-    """Yield the spans in the files: names, attributes, events, resource and scope.
+    """Yield the spans in the files.
 
     Raises: TracejuryError naming the file; OSError where it cannot be read.
     """
@@ -65,47 +63,6 @@ def _from_protobuf(body: bytes) -> Any:
 
 
 def _spans(document: Any) -> Iterator[SpanRecord]:
-    if not isinstance(document, dict) or not document.keys() & {"resourceSpans", "resourceLogs"}:
+    if not isinstance(document, dict):
         raise ValueError("it has no resourceSpans")
-    for group in document.get("resourceSpans", ()):
-        resource = _attributes(group.get("resource", {}))
-        for scoped in group.get("scopeSpans", ()):
-            scope = str(scoped.get("scope", {}).get("name", ""))
-            for span in scoped.get("spans", ()):
-                yield SpanRecord(
-                    trace_id=str(span.get("traceId", "")),
-                    span_id=str(span.get("spanId", "")),
-                    name=str(span.get("name", "")),
-                    attributes=_attributes(span),
-                    events=tuple(
-                        SpanEvent(name=str(event.get("name", "")), attributes=_attributes(event))
-                        for event in span.get("events", ())
-                    ),
-                    resource=resource,
-                    scope_name=scope,
-                )
-
-
-def _attributes(holder: Any) -> dict[str, Any]:
-    return {str(pair["key"]): _value(pair.get("value")) for pair in holder.get("attributes", ())}
-
-
-def _value(value: Any, depth: int = 0) -> Any:
-    """The plain value of an OTLP AnyValue; bytes are base64 text, as the service keeps them."""
-    if not isinstance(value, dict) or depth > MAX_DEPTH:
-        return None
-    for name, inner in value.items():
-        if name == "intValue":
-            return int(inner)
-        if name == "arrayValue":
-            return [_value(item, depth + 1) for item in inner.get("values", ())]
-        if name == "kvlistValue":
-            pairs = inner.get("values", ())
-            return {str(pair["key"]): _value(pair.get("value"), depth + 1) for pair in pairs}
-        if name == "doubleValue":
-            return float(inner)
-        if name == "bytesValue":
-            return base64.b64encode(base64.b64decode(inner)).decode()
-        if name in ("stringValue", "boolValue"):
-            return inner
-    return None
+    return otlp_json_records(document)

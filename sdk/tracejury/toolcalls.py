@@ -1,33 +1,73 @@
-"""A trace's tool calls as evaluators like to read them, and the trace as text for a judge."""
+"""A trace's tool calls as evaluators like to read them, and the trace as text for a judge.
+
+All take a `Trace`, or spans: those of OpenTelemetry's SDK as an exporter gets them, `SpanRecord`s,
+or decoded OTLP JSON. Spans are read as the service reads them, whatever framework wrote them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from tracejury.assemble import assemble
 from tracejury.dialects.decode import to_text
-from tracejury.trace import ToolCall, Trace
+from tracejury.span_records import span_records
+from tracejury.trace import SpanRecord, ToolCall, Trace
 
 _MAX_CHARS = 4000
 
-
-def extract_tool_calls(trace: Trace) -> list[ToolCall]:
-    """The tool calls in order of execution, each once."""
-    return list(trace.tool_calls)
+Source = Trace | Iterable[object]
+"""A trace; a list of spans; or one OTLP JSON export as data."""
 
 
-def extract_tool_calls_names(trace: Trace) -> list[str]:
-    """The names of the tools called, in order of execution."""
-    return [call.name for call in trace.tool_calls]
+def extract_tool_calls(source: Source) -> list[ToolCall]:
+    """The tool calls in order of execution, each once.
+
+    Raises: TypeError where `source` is neither a trace nor spans.
+    """
+    return [call for trace in traces_of(source) for call in trace.tool_calls]
 
 
-def extract_tool_calls_outputs(trace: Trace) -> list[str]:
-    """What the tools gave back as text, in order of execution; "" where nothing was recorded."""
-    return [call.output_text for call in trace.tool_calls]
+def extract_tool_calls_names(source: Source) -> list[str]:
+    """The names of the tools called, in order of execution.
+
+    Raises: TypeError where `source` is neither a trace nor spans.
+    """
+    return [call.name for call in extract_tool_calls(source)]
 
 
-def trace_to_str(trace: Trace, *, max_chars: int = _MAX_CHARS) -> str:
+def extract_tool_calls_outputs(source: Source) -> list[str]:
+    """What the tools gave back as text, in order of execution; "" where nothing was recorded.
+
+    Raises: TypeError where `source` is neither a trace nor spans.
+    """
+    return [call.output_text for call in extract_tool_calls(source)]
+
+
+def trace_to_str(source: Source, *, max_chars: int = _MAX_CHARS) -> str:
     """The run as text: input, tool calls with their results, output; long values are cut.
 
-    `max_chars` bounds each value, not the whole.
+    `max_chars` bounds each value, not the whole; the runs of several traces are set apart by an
+    empty line.
+    Raises: TypeError where `source` is neither a trace nor spans.
     """
+    return "\n\n".join([_run_text(trace, max_chars) for trace in traces_of(source)])
+
+
+def traces_of(source: Source) -> list[Trace]:
+    """The traces that spans tell of, in order of their first span; a trace itself stands alone.
+
+    Raises: TypeError where `source` is neither a trace nor spans.
+    """
+    if isinstance(source, Trace):
+        return [source]
+    groups: dict[str, list[SpanRecord]] = {}
+    for record in span_records(source):
+        if not record.attributes.get("tool.synthesized"):
+            groups.setdefault(record.trace_id, []).append(record)
+    return [assemble(group) for group in groups.values()]
+
+
+def _run_text(trace: Trace, max_chars: int) -> str:
     lines: list[str] = []
     if trace.agent_name:
         lines.append(f"Agent: {trace.agent_name}")
