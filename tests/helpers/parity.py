@@ -34,8 +34,9 @@ class Mode:
 
     `ours` is how a user writes it, such as `tool-sequence {mode: exact}`; "" where it is not
     offered, and then `note` says why. `judge` runs our evaluator on a case. `read` gives the
-    library's answer on our scale. `differs` names the reason why the answers to a case are
-    different on purpose; the answers must then really differ. `note` explains differences.
+    library's answer on our scale, `answer` what of our outcome stands against it. `differs` names
+    the reason why the answers to a case are different on purpose; the answers must then really
+    differ. `note` explains differences.
     """
 
     library: str
@@ -44,6 +45,7 @@ class Mode:
     ours: str = ""
     judge: Callable[[Case], Outcome] | None = None
     read: Callable[[Any], Answer] | None = None
+    answer: Callable[[Outcome], Answer] | None = None
     differs: Callable[[Case], str] = no_difference
     note: str = ""
 
@@ -51,6 +53,11 @@ class Mode:
         """Return what the library answered."""
         recorded = answers(self.library)[self.mode][case_id]
         return (self.read or score_of)(recorded)
+
+    def ours_to(self, case: Case) -> Answer:
+        """Return what our evaluator answers; the mode must be offered."""
+        assert self.judge is not None, f"{self.library} {self.mode} is not offered"
+        return (self.answer or our_answer)(self.judge(case))
 
 
 def score_of(recorded: Any) -> Answer:
@@ -111,3 +118,24 @@ def recorded_modes() -> set[tuple[str, str, str]]:
 def case_ids(mode: Mode) -> list[str]:
     """Return the ids of the cases that the library answered in this mode."""
     return [case_id for case_id in answers(mode.library)[mode.mode] if case_id[0] == mode.kind]
+
+
+def unlike(
+    judge: Callable[[Case], Outcome], transform: Callable[[Case], Case], reason: str
+) -> Callable[[Case], str]:
+    """Say of a case whether the library's own reading of it changes the answer.
+
+    `transform` rewrites a case as the library reads it, such as true as 1; where our answer to
+    the rewritten case is another, the answers to the case differ for this reason.
+    """
+
+    def differs(case: Case) -> str:
+        same = equal(our_answer(judge(case)), our_answer(judge(transform(case))))
+        return "" if same else reason
+
+    return differs
+
+
+def first_of(*reasons: Callable[[Case], str]) -> Callable[[Case], str]:
+    """Return the first reason that applies to a case."""
+    return lambda case: next(filter(None, (reason(case) for reason in reasons)), "")
