@@ -31,7 +31,7 @@ def bounded(outcome: Outcome, threshold: float = 1.0) -> Outcome:
             _clip_items(outcome.hits),
             _clip_items(outcome.misses),
             plain_details(outcome.details),
-            _clip_items(outcome.evidence),
+            tuple([clip(span_id, MAX_ITEM_CHARS) for span_id in outcome.evidence[:MAX_ITEMS]]),
             outcome.spent,
         )
     if isinstance(outcome, Skip):

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tracejury.testing import make_llm_call, make_message, make_tool_call, make_trace
+from tracejury.testing import (
+    make_document,
+    make_llm_call,
+    make_message,
+    make_span,
+    make_tool_call,
+    make_trace,
+    make_turn,
+)
 from tracejury.trace import SpanError, ToolDefinition
 
 
@@ -71,3 +79,29 @@ def test_any_field_can_be_set() -> None:
 
 def test_a_message_without_text_has_no_parts() -> None:
     assert make_message("user").parts == ()
+
+
+def test_turns_give_the_input_the_output_and_the_messages() -> None:
+    trace = make_trace(turns=[("hello", "hi"), make_turn("and now?", "bye", span_id="turn-2")])
+    assert (trace.input_text, trace.output_text) == ("hello", "bye")
+    assert [turn.span_id for turn in trace.turns] == ["root", "turn-2"]
+    assert [message.text for message in trace.messages] == ["hello", "hi", "and now?", "bye"]
+    assert make_trace(turns=[("a", "b")], output="c").output_text == "c"
+
+
+def test_documents_get_ids_and_the_span_of_their_retriever() -> None:
+    trace = make_trace(documents=["Paris is mild.", make_document("Rome", id="r", span_id="s")])
+    assert [(item.id, item.span_id) for item in trace.documents] == [
+        ("document-1", "retriever"),
+        ("r", "s"),
+    ]
+    assert [(s.span_id, s.kind) for s in trace.spans[1:]] == [
+        ("retriever", "retriever"),
+        ("s", "retriever"),
+    ]
+
+
+def test_a_span_stands_below_the_root() -> None:
+    span = make_span("a", "guardrail", latency_ms=5, agent_name="planner")
+    assert (span.parent_span_id, span.kind, span.latency_ms) == ("root", "guardrail", 5)
+    assert (span.end_ns - span.start_ns, span.agent_name) == (5_000_000, "planner")

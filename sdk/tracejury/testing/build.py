@@ -1,8 +1,4 @@
-"""Builders for tests of evaluators: traces, tool calls and LLM calls with sensible defaults.
-
-trace = make_trace(input="Weather in Paris?", output="18 degrees",
-                   tool_calls=[make_tool_call("get_weather", {"city": "Paris"})])
-"""
+"""Builders for tests of evaluators: traces and their parts with sensible defaults."""
 
 from __future__ import annotations
 
@@ -13,12 +9,14 @@ from types import MappingProxyType
 from typing import Any
 
 from tracejury.trace import (
+    Document,
     LLMCall,
     Message,
     Part,
     Role,
     Span,
     SpanError,
+    SpanKind,
     ToolCall,
     ToolDefinition,
     Trace,
@@ -42,43 +40,76 @@ ANSWER = make_message("assistant", "It is 18 degrees in Paris.")
 
 def make_trace(
     *,
-    input: str = QUESTION.text,
-    output: str = ANSWER.text,
+    input: str | None = None,
+    output: str | None = None,
+    turns: Iterable[Turn | tuple[str, str]] = (),
     tool_calls: Iterable[ToolCall | str] = (),
     llm_calls: Iterable[LLMCall] = (),
+    documents: Iterable[Document | str] = (),
     latency_ms: float = 1_000.0,
     input_tokens: int | None = None,
     output_tokens: int | None = None,
     **fields: Any,
 ) -> Trace:
-    """A finished agent trace; a tool call may be given by its name, `fields` set any other field.
+    """A finished agent trace; `fields` set any other field of a Trace.
 
-    Calls without a span id get `tool-1`, `tool-2`, … and `llm-1`, …; usage is the sum of the LLM
-    calls' usage unless given; there is a root span named `root` and a span for every call.
+    A tool call may be given by its name, a turn by its input and output, a document by its
+    content. Calls without a span id get `tool-1`, `tool-2`, … and `llm-1`, …, documents that of
+    the span `retriever`; there is a root span named `root` and a span for every call. Usage is
+    the sum of the LLM calls' usage unless given; input and output are the first and last turn's.
     """
     calls = _numbered_tool_calls(tool_calls)
     models = _numbered_llm_calls(llm_calls)
+    found = _numbered_documents(documents)
+    talk = _turns(turns, input, output)
     end_ns = START_NS + round(latency_ms * MS)
     defaults: dict[str, Any] = {
         "trace_id": "0af7651916cd43dd8448eb211c80319c",
         "name": "agent",
         "kind": "agent",
-        "input_text": input,
-        "output_text": output,
+        "input_text": talk[0].input if input is None else input,
+        "output_text": talk[-1].output if output is None else output,
         "start_ns": START_NS,
         "end_ns": end_ns,
         "usage": _usage(models, input_tokens, output_tokens),
         "models": tuple(dict.fromkeys(call.model for call in models if call.model)),
-        "turns": (Turn(input=input, output=output, span_id="root"),),
-        "messages": (make_message("user", input), make_message("assistant", output)),
+        "turns": talk,
+        "messages": _conversation(talk),
         "tool_calls": calls,
         "llm_calls": models,
-        "spans": _spans(calls, models, end_ns),
+        "documents": found,
+        "spans": _spans(calls, models, found, end_ns),
         "error_count": sum(
             e is not None for e in (*(c.error for c in calls), *(m.error for m in models))
         ),
     }
     return Trace(**defaults | fields)
+
+
+def make_turn(input: str = QUESTION.text, output: str = ANSWER.text, **fields: Any) -> Turn:
+    """A turn of the conversation, recorded on the root span."""
+    return Turn(**{"input": input, "output": output, "span_id": "root"} | fields)
+
+
+def make_document(content: str = "Paris is mild.", **fields: Any) -> Document:
+    """A retrieved document; `fields` set any other field, such as `id`, `score` or `query`."""
+    return Document(content=content, **fields)
+
+
+def make_span(
+    span_id: str = "span-1", kind: SpanKind = "step", *, latency_ms: float = 10.0, **fields: Any
+) -> Span:
+    """A span below the root that ended well; `fields` set any other field of a Span."""
+    defaults: dict[str, Any] = {
+        "span_id": span_id,
+        "parent_span_id": "root",
+        "name": span_id,
+        "kind": kind,
+        "start_ns": START_NS,
+        "end_ns": START_NS + round(latency_ms * MS),
+        "latency_ms": latency_ms,
+    }
+    return Span(**defaults | fields)
 
 
 def make_tool_call(
@@ -169,9 +200,39 @@ def _numbered_llm_calls(calls: Iterable[LLMCall]) -> tuple[LLMCall, ...]:
     )
 
 
-def _spans(calls: Sequence[ToolCall], models: Sequence[LLMCall], end_ns: int) -> tuple[Span, ...]:
+def _numbered_documents(documents: Iterable[Document | str]) -> tuple[Document, ...]:
+    made = (make_document(item) if isinstance(item, str) else item for item in documents)
+    return tuple(
+        replace(item, id=item.id or f"document-{number}", span_id=item.span_id or "retriever")
+        for number, item in enumerate(made, 1)
+    )
+
+
+def _turns(
+    turns: Iterable[Turn | tuple[str, str]], input: str | None, output: str | None
+) -> tuple[Turn, ...]:
+    made = tuple(turn if isinstance(turn, Turn) else make_turn(*turn) for turn in turns)
+    return made or (
+        make_turn(
+            QUESTION.text if input is None else input, ANSWER.text if output is None else output
+        ),
+    )
+
+
+def _conversation(turns: Iterable[Turn]) -> tuple[Message, ...]:
+    return tuple(
+        message
+        for turn in turns
+        for message in (make_message("user", turn.input), make_message("assistant", turn.output))
+    )
+
+
+def _spans(
+    calls: Sequence[ToolCall], models: Sequence[LLMCall], documents: Sequence[Document], end_ns: int
+) -> tuple[Span, ...]:
     times: Mapping[str, Any] = {"start_ns": START_NS, "end_ns": end_ns}
     below: Mapping[str, Any] = {"parent_span_id": "root", **times}
+    retrievers = dict.fromkeys(document.span_id for document in documents)
     return (
         Span(span_id="root", name="agent", kind="agent", **times),
         *(Span(span_id=c.span_id, name=c.name, kind="llm", model=c.model, **below) for c in models),
@@ -180,6 +241,7 @@ def _spans(calls: Sequence[ToolCall], models: Sequence[LLMCall], end_ns: int) ->
             for c in calls
             if c.source != "message"
         ),
+        *(Span(span_id=name, name=name, kind="retriever", **below) for name in retrievers),
     )
 
 
