@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
-from tracejury.result import Skip
-from tracejury.trace import LLMCall, ToolCall, Trace
+from tracejury.result import Score, Skip
+from tracejury.trace import LLMCall, ToolCall, Trace, Turn
 
 RUN_KINDS = ("agent", "llm")
+ONLY_FINAL = "false: the answer of every turn is judged and the worst counts"
+"""The meaning of a config field `only_final`, which the evaluators of answers share."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the agent said: the final answer, or that of one turn.
+
+    `altered` is how the text may differ from what was really said: "truncated", "redacted" or
+    "". `evidence` names span ids.
+    """
+
+    text: str
+    altered: str = ""
+    evidence: tuple[str, ...] = ()
 
 
 def missing_tool_calls(trace: Trace) -> Skip | None:
@@ -46,6 +62,45 @@ def missing_output(trace: Trace) -> Skip | None:
         tokens = trace.llm_calls[-1].usage.output_tokens
         return Skip(f"the model's output of {tokens} tokens was not recorded")
     return None
+
+
+def judged_answers(
+    trace: Trace, judge: Callable[[Answer], Score | Skip], *, only_final: bool = True
+) -> Score | Skip:
+    """The judgement of the final answer, or the worst of those of every turn's answer.
+
+    Skipped where an answer may exist and was not recorded. Of several turns, one that fails
+    decides, whatever the others hold; else one that cannot be judged does.
+    """
+    if only_final or len(trace.turns) <= 1:
+        return missing_output(trace) or judge(_final_answer(trace))
+    return _worst([_judged_turn(trace, turn, judge) for turn in trace.turns])
+
+
+def _final_answer(trace: Trace) -> Answer:
+    evidence = tuple(output_spans(trace))
+    return Answer(text=trace.output_text, altered=altered_output(trace), evidence=evidence)
+
+
+def _judged_turn(trace: Trace, turn: Turn, judge: Callable[[Answer], Score | Skip]) -> Score | Skip:
+    if not turn.output.strip() and trace.flags.not_captured:
+        return Skip("the output was not captured")
+    evidence = (turn.span_id,) if turn.span_id else ()
+    return judge(Answer(text=turn.output, altered=altered_output(trace), evidence=evidence))
+
+
+def _worst(outcomes: list[Score | Skip]) -> Score | Skip:
+    """The outcome that decides, its reason naming the turn."""
+    told = [
+        replace(outcome, reason=f"turn {number} of {len(outcomes)}: {outcome.reason}")
+        for number, outcome in enumerate(outcomes, 1)
+    ]
+    scores = [outcome for outcome in told if isinstance(outcome, Score)]
+    worst = min(scores, key=lambda score: (score.verdict != "fail", score.value), default=None)
+    skips = [outcome for outcome in told if isinstance(outcome, Skip)]
+    if worst is None or (skips and worst.verdict != "fail" and worst.value > 0):
+        return skips[0]
+    return replace(worst, details={**worst.details, "turns": len(outcomes)})
 
 
 def _unrecorded(call: LLMCall) -> bool:

@@ -2,8 +2,10 @@
 
 A case names what it decides and gives a small description of a trace, the config, the criteria
 and the expected outcome. In a trace, tools are names or objects of `make_tool_call`'s parameters;
-`llm` holds objects of `make_llm_call`'s; everything else goes to `make_trace`. `expect` holds
-the fields to compare: a value is compared to 1e-9, `reason_has` is a part of the reason or message.
+`llm` holds objects of `make_llm_call`'s, where an output message is a text or an object with the
+fields of a part; `turns` holds pairs of input and output; everything else goes to `make_trace`.
+`expect` holds the fields to compare: a value is compared to 1e-9, `reason_has` is a part of the
+reason or message.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Any
 
 from tracejury.result import Outcome, outcome_to_json
 from tracejury.testing import START_NS, make_llm_call, make_tool_call, make_trace
-from tracejury.trace import Flags, LLMCall, Span, ToolCall, Trace, Usage
+from tracejury.trace import Flags, LLMCall, Message, Part, Span, ToolCall, Trace, Turn, Usage
 
 CASES = Path(__file__).parent.parent / "cases"
 
@@ -57,6 +59,11 @@ def trace_of(description: Mapping[str, Any]) -> Trace:
         fields["flags"] = Flags(**dict.fromkeys(fields["flags"], True))
     if "usage" in fields:
         fields["usage"] = Usage(**fields["usage"])
+    if "turns" in fields:
+        fields["turns"] = tuple(
+            Turn(input=asked, output=said, span_id=f"turn-{number}")
+            for number, (asked, said) in enumerate(fields["turns"], 1)
+        )
     if fields.pop("open_span", False):
         fields["spans"] = (Span(span_id="open", start_ns=START_NS),)
     return make_trace(tool_calls=tools, llm_calls=llm, **fields)
@@ -85,4 +92,12 @@ def _tool(entry: str | Mapping[str, Any]) -> ToolCall:
 
 
 def _llm(entry: Mapping[str, Any]) -> LLMCall:
-    return make_llm_call(**entry)
+    fields = dict(entry)
+    if "output" in fields:
+        fields["output"] = tuple(_message(message) for message in fields["output"])
+    return make_llm_call(**fields)
+
+
+def _message(entry: str | Mapping[str, Any]) -> Message:
+    part = Part(type="text", text=entry) if isinstance(entry, str) else Part(**entry)
+    return Message(role="assistant", parts=(part,))

@@ -47,7 +47,17 @@ TRACES = st.builds(
     usage=st.builds(Usage, input_tokens=COUNTS, output_tokens=COUNTS, total_tokens=COUNTS),
 )
 CONFIGS: dict[str, dict[str, Any]] = {
-    "regex": {"pattern": "[a-f]+", "flags": "ims"},
+    "regex": {"patterns": [{"pattern": "[a-f]+"}, {"pattern": "z", "must_match": False}]},
+    "word-count": {"min_words": 2, "max_words": 3},
+    "equals": {"expected": ["", "a"], "unicode_form": "NFKC", "case_sensitive": False},
+    "contains": {"expected": ["a", "b"], "mode": "any"},
+    "starts-with": {"expected": "a"},
+    "ends-with": {"expected": "a"},
+    "levenshtein": {"expected": "abc", "transpositions": "any"},
+    "jaccard": {"expected": "abc", "unit": "characters", "ngram": 2},
+    "dice": {"expected": "a b", "repeats": True},
+    "overlap": {"expected": "a b", "collapse_whitespace": True},
+    "lcs": {"expected": "abc", "relative_to": "expected"},
     "json-schema": {"schema": {"type": "object", "additionalProperties": {"type": "string"}}},
     "tool-usage": {"expected_tools": ["a", "b", "a"]},
     "tool-jaccard": {"expected_tools": ["a", "b"]},
