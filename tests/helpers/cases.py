@@ -3,7 +3,8 @@
 A case names what it decides and gives a small description of a trace, the config, the criteria
 and the expected outcome. In a trace, tools are names or objects of `make_tool_call`'s parameters;
 `llm` holds objects of `make_llm_call`'s, where an output message is a text or an object with the
-fields of a part; `turns` holds pairs of input and output; everything else goes to `make_trace`.
+fields of a part; `turns` holds pairs of input and output, or objects of `Turn`'s fields with times
+in `start_ms` and `end_ms` after the start of the trace; everything else goes to `make_trace`.
 `expect` holds the fields to compare: a value is compared to 1e-9, `reason_has` is a part of the
 reason or message.
 """
@@ -17,8 +18,20 @@ from pathlib import Path
 from typing import Any
 
 from tracejury.result import Outcome, outcome_to_json
-from tracejury.testing import START_NS, make_llm_call, make_tool_call, make_trace
-from tracejury.trace import Flags, LLMCall, Message, Part, Span, ToolCall, Trace, Turn, Usage
+from tracejury.testing import MS, START_NS, make_llm_call, make_tool_call, make_trace
+from tracejury.trace import (
+    Cost,
+    Flags,
+    LLMCall,
+    Message,
+    Part,
+    Span,
+    SpanError,
+    ToolCall,
+    Trace,
+    Turn,
+    Usage,
+)
 
 CASES = Path(__file__).parent.parent / "cases"
 
@@ -59,11 +72,10 @@ def trace_of(description: Mapping[str, Any]) -> Trace:
         fields["flags"] = Flags(**dict.fromkeys(fields["flags"], True))
     if "usage" in fields:
         fields["usage"] = Usage(**fields["usage"])
+    if "cost" in fields:
+        fields["cost"] = Cost(**fields["cost"])
     if "turns" in fields:
-        fields["turns"] = tuple(
-            Turn(input=asked, output=said, span_id=f"turn-{number}")
-            for number, (asked, said) in enumerate(fields["turns"], 1)
-        )
+        fields["turns"] = tuple(_turn(*entry) for entry in enumerate(fields["turns"], 1))
     if fields.pop("open_span", False):
         fields["spans"] = (Span(span_id="open", start_ns=START_NS),)
     return make_trace(tool_calls=tools, llm_calls=llm, **fields)
@@ -95,9 +107,21 @@ def _llm(entry: Mapping[str, Any]) -> LLMCall:
     fields = dict(entry)
     if "output" in fields:
         fields["output"] = tuple(_message(message) for message in fields["output"])
+    if "error" in fields:
+        fields["error"] = SpanError(**fields["error"])
     return make_llm_call(**fields)
 
 
 def _message(entry: str | Mapping[str, Any]) -> Message:
     part = Part(type="text", text=entry) if isinstance(entry, str) else Part(**entry)
     return Message(role="assistant", parts=(part,))
+
+
+def _turn(number: int, entry: list[str] | Mapping[str, Any]) -> Turn:
+    pair = ("input", "output")
+    given = entry if isinstance(entry, Mapping) else dict(zip(pair, entry, strict=True))
+    fields: dict[str, Any] = dict(given)
+    for name in ("start", "end"):
+        if f"{name}_ms" in fields:
+            fields[f"{name}_ns"] = START_NS + round(fields.pop(f"{name}_ms") * MS)
+    return Turn(**{"span_id": f"turn-{number}", **fields})

@@ -63,6 +63,10 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "tool-jaccard": {"expected_tools": ["a", "b"]},
     "latency-budget": {"budget_ms": 1000},
     "token-budget": {"max_total_tokens": 100, "max_output_tokens": 10},
+    "cost-budget": {"max_usd": 1, "score": "headroom"},
+    "step-budget": {"max_steps": 3, "warn_share": 0.5},
+    "llm-call-budget": {"max_llm_calls": 2},
+    "time-to-first-token": {"budget_ms": 100},
 }
 REGISTRY = built_in_registry()
 EVALUATORS = [REGISTRY.build(row.type, CONFIGS.get(row.type)) for row in REGISTRY.types()]
