@@ -202,6 +202,7 @@ def _span(span: Span) -> dict[str, Any]:
         "tool_call_id": span.tool_call_id,
         "usage": _usage(span.usage),
         "cost_usd": span.cost.usd,
+        "cost_source": span.cost.source,
         "flags": _flags(span.flags),
         "attributes": dict(span.attributes),
         "events": [

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from rich.text import Text
@@ -14,11 +13,11 @@ from rich.text import Text
 from tracejury import terminal
 from tracejury.client import Client
 from tracejury.errors import ApiError, DefinitionError, TracejuryError, UnreachableError
+from tracejury.services import load_service
 
 CHECK_FAILED = 1
 WRONG_USE = 2
 UNREACHABLE = 3
-SERVICES = "tracejury.services"
 
 app = typer.Typer(
     name="tracejury",
@@ -59,18 +58,9 @@ def _root(
 
 
 def service_command(name: str, extra: str = "server") -> Callable[..., int]:
-    """Return a command of the service, or say in one line what to install."""
-    found = entry_points(group=SERVICES, name=name)
-    try:
-        loaded: Any = next(iter(found)).load()
-    except (StopIteration, ImportError) as error:
-        missing = getattr(error, "name", None) or "tracejury_collector"
-        fail(
-            f"'tracejury {name}' needs the extra {extra!r} (there is no module {missing!r}): "
-            f"pip install 'tracejury[{extra}]'",
-            WRONG_USE,
-        )
-    return loaded  # type: ignore[no-any-return]
+    """A command of the service; where it is not installed, one line says what to install."""
+    with explained():
+        return load_service(name, f"'tracejury {name}'", extra)
 
 
 @contextlib.contextmanager
