@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.helpers.cases import CASES, Case, differences, load_cases, trace_of
-from tracejury.evaluator import run_evaluator
+from tests.helpers.case_runs import outcome_of
+from tests.helpers.cases import CASES, Case, differences, load_cases
 from tracejury.result import Failure, outcome_from_json, outcome_to_json
 from tracejury_evaluators.registry import built_in_registry
 
@@ -18,15 +18,13 @@ ALL = [case for path in sorted(CASES.glob("*.json")) for case in load_cases(path
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case.type}: {case.name}")
 def test_an_evaluator_answers_as_its_case_says(case: Case) -> None:
-    evaluator = REGISTRY.build(case.type, case.config)
-    outcome = run_evaluator(evaluator, trace_of(case.trace), case.criteria)
+    outcome = outcome_of(case, REGISTRY)
     assert differences(outcome, case.expect) == {}, outcome
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case.type}: {case.name}")
 def test_every_outcome_is_json_with_a_reason(case: Case) -> None:
-    evaluator = REGISTRY.build(case.type, case.config)
-    outcome = run_evaluator(evaluator, trace_of(case.trace), case.criteria)
+    outcome = outcome_of(case, REGISTRY)
     text = json.dumps(outcome_to_json(outcome), allow_nan=False)
     assert outcome_from_json(json.loads(text)) == outcome
     assert outcome.message if isinstance(outcome, Failure) else outcome.reason

@@ -1,0 +1,118 @@
+"""`webhook`: an HTTP endpoint as an evaluator."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import ClassVar
+
+import httpx
+from pydantic import Field, SecretStr, field_validator
+
+from tracejury.evaluator import Evaluator
+from tracejury.result import Failure, Outcome
+from tracejury.trace import Trace
+from tracejury_evaluators.facts import missing_output
+from tracejury_evaluators.payload import PayloadCriteria, payload_bytes
+from tracejury_evaluators.process.answer import outcome_of_answer, said_in
+from tracejury_evaluators.process.post import AnswerTooLarge, Post, Reply, send
+
+FAILED = "WebhookFailed"
+HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?")
+OWN_HEADERS = ("host", "content-length", "content-type", "transfer-encoding", "accept-encoding")
+
+
+class Webhook(Evaluator[PayloadCriteria]):
+    """Judges by an HTTP endpoint: it is posted the run as JSON and answers with its verdict.
+
+    Input and output are those of `process`. The URL is the config's alone; nothing in a trace
+    can change it, redirects are not followed, and the endpoint is asked again, at growing
+    intervals, where it cannot be reached or answers 429 or 5xx. Any other status than 2xx is a
+    failure that keeps what it said. Skipped where the answer was not captured.
+    """
+
+    type: ClassVar[str] = "webhook"
+    label: ClassVar[str] = "Webhook"
+
+    url: str = Field(description="where the run is posted to, `https://` or `http://`")
+    headers: dict[str, SecretStr] = Field(
+        default={}, description="headers to send; take secrets from the environment: `${TOKEN}`"
+    )
+    timeout: float = Field(
+        default=20.0,
+        gt=0,
+        le=3600,
+        description="longest wait for the verdict, all attempts together, in seconds",
+    )
+    attempts: int = Field(default=3, ge=1, le=10, description="how often it is asked at most")
+    max_output_bytes: int = Field(
+        default=1 << 20, gt=0, le=16 << 20, description="largest answer that is read, in bytes"
+    )
+    requires_output: bool = Field(
+        default=True, description="skip runs whose answer was not captured; false posts '' for it"
+    )
+    threshold: float = Field(default=1.0, ge=0, le=1, description="score from which it passes")
+
+    @field_validator("url")
+    @classmethod
+    def _is_url(cls, url: str) -> str:
+        try:
+            parsed = httpx.URL(url)
+        except httpx.InvalidURL as error:
+            raise ValueError(f"this is no URL: {error}") from None
+        if parsed.scheme not in ("http", "https") or not parsed.host:
+            raise ValueError("a webhook's URL looks like https://checks.example.com/judge")
+        if parsed.userinfo:
+            raise ValueError("a URL that holds a password ends up in logs; use headers instead")
+        return url
+
+    @field_validator("headers")
+    @classmethod
+    def _are_headers(cls, headers: dict[str, SecretStr]) -> dict[str, SecretStr]:
+        for name, value in headers.items():
+            if not HEADER_NAME.fullmatch(name) or name.lower() in OWN_HEADERS:
+                raise ValueError(f"{name!r} is no header that can be set")
+            if not HEADER_VALUE.fullmatch(value.get_secret_value()):
+                raise ValueError(f"the value of {name!r} is empty or holds what no header can")
+        return headers
+
+    async def evaluate(self, trace: Trace, criteria: PayloadCriteria) -> Outcome:
+        skip = missing_output(trace) if self.requires_output else None
+        if skip is not None:
+            return skip
+        try:
+            async with asyncio.timeout(self.timeout):
+                reply = await send(self._post(payload_bytes(trace, criteria)))
+        except TimeoutError:
+            return Failure("timeout", f"{self._place} gave no verdict within {self.timeout:g} s")
+        except AnswerTooLarge:
+            limit = self.max_output_bytes
+            return Failure("TooMuchOutput", f"{self._place} answered more than {limit} bytes")
+        except httpx.HTTPError as error:
+            why = f"{type(error).__name__}: {error}"
+            return Failure(FAILED, f"{self._place} gave no answer: {why}; check the url")
+        return self._outcome(reply)
+
+    @property
+    def _place(self) -> str:
+        """The URL without its query, which may hold a secret."""
+        return str(httpx.URL(self.url).copy_with(query=None, fragment=None))
+
+    def _post(self, body: bytes) -> Post:
+        return Post(
+            url=self.url,
+            headers={name: value.get_secret_value() for name, value in self.headers.items()},
+            body=body,
+            timeout_s=self.timeout,
+            attempts=self.attempts,
+            max_answer_bytes=self.max_output_bytes,
+        )
+
+    def _outcome(self, reply: Reply) -> Outcome:
+        if 200 <= reply.status < 300:
+            return outcome_of_answer(reply.body, self.threshold)
+        said = said_in(reply.body)
+        if 300 <= reply.status < 400:
+            said = f"it points to {reply.location!r}, which is not followed; write that as the url"
+        return Failure(FAILED, f"{self._place} answered with status {reply.status}; {said}")
