@@ -157,7 +157,8 @@ class Lcs(_Ordered):
 
     def measured(self, expected: Items, answer: Items) -> tuple[float, Mapping[str, Any]]:
         value = LCS_SIMILARITIES[self.relative_to](expected, answer)
-        return value, {"lcs_length": similarity.lcs_length(expected, answer)}
+        length = similarity.lcs_length(expected, answer)
+        return value, {"length": length, "distance": len(expected) + len(answer) - 2 * length}
 
 
 class _Sets(_Closeness):
