@@ -1,0 +1,1 @@
+"""Evaluators written for other systems: one module each, with the names of that system."""
