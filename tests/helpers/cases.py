@@ -4,7 +4,9 @@ A case names what it decides and gives a small description of a trace, the confi
 and the expected outcome. In a trace, tools are names or objects of `make_tool_call`'s parameters;
 `llm` holds objects of `make_llm_call`'s, where an output message is a text or an object with the
 fields of a part; `turns` holds pairs of input and output, or objects of `Turn`'s fields with times
-in `start_ms` and `end_ms` after the start of the trace; everything else goes to `make_trace`.
+in `start_ms` and `end_ms` after the start of the trace; `documents` holds objects of `Document`'s
+fields, given by the span `retriever` unless they name another, and `retrievers` what the spans of
+these names recorded as output; everything else goes to `make_trace`.
 `expect` holds the fields to compare: a value is compared to 1e-9, `reason_has` is a part of the
 reason or message.
 """
@@ -13,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from tracejury.result import Outcome, outcome_to_json
 from tracejury.testing import MS, START_NS, make_llm_call, make_tool_call, make_trace
 from tracejury.trace import (
     Cost,
+    Document,
     Flags,
     LLMCall,
     Message,
@@ -78,7 +81,13 @@ def trace_of(description: Mapping[str, Any]) -> Trace:
         fields["turns"] = tuple(_turn(*entry) for entry in enumerate(fields["turns"], 1))
     if fields.pop("open_span", False):
         fields["spans"] = (Span(span_id="open", start_ns=START_NS),)
-    return make_trace(tool_calls=tools, llm_calls=llm, **fields)
+    documents = [
+        Document(**{"span_id": "retriever"} | entry) for entry in fields.pop("documents", [])
+    ]
+    recorded = dict.fromkeys(document.span_id for document in documents)
+    spans = [_retriever(*entry) for entry in (recorded | fields.pop("retrievers", {})).items()]
+    trace = make_trace(tool_calls=tools, llm_calls=llm, **fields)
+    return replace(trace, documents=tuple(documents), spans=(*trace.spans, *spans))
 
 
 def differences(outcome: Outcome, expect: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,6 +106,17 @@ def _equal(actual: Any, wanted: Any) -> bool:
     if isinstance(wanted, float) and isinstance(actual, float):
         return abs(actual - wanted) <= 1e-9
     return bool(actual == wanted)
+
+
+def _retriever(span_id: str, output: str | None) -> Span:
+    return Span(
+        span_id=span_id,
+        parent_span_id="root",
+        kind="reranker" if "rerank" in span_id else "retriever",
+        output=output,
+        start_ns=START_NS,
+        end_ns=START_NS + MS,
+    )
 
 
 def _tool(entry: str | Mapping[str, Any]) -> ToolCall:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tracejury.evaluator import run_evaluator
 from tracejury.result import Failure, Skip, outcome_to_json
-from tracejury.testing import make_llm_call, make_tool_call, make_trace
+from tracejury.testing import make_document, make_llm_call, make_tool_call, make_trace
 from tracejury.trace import Flags, Usage
 from tracejury_evaluators.registry import built_in_registry
 from tracejury_evaluators.trajectory import NoLoops
@@ -34,11 +34,19 @@ TOOL_CALLS = st.builds(
 LLM_CALLS = st.builds(
     make_llm_call, tools=st.lists(NAMES, max_size=3), input_tokens=COUNTS, output_tokens=COUNTS
 )
+DOCUMENTS = st.builds(
+    make_document,
+    content=TEXT,
+    id=NAMES,
+    metadata=st.dictionaries(NAMES, JSON, max_size=2),
+    span_id=st.sampled_from(["", "first", "second"]),
+)
 TRACES = st.builds(
     make_trace,
     output=TEXT | JSON.map(json.dumps),
     tool_calls=st.lists(TOOL_CALLS, max_size=8),
     llm_calls=st.lists(LLM_CALLS, max_size=3),
+    documents=st.lists(DOCUMENTS, max_size=4),
     latency_ms=st.floats(0, 1e12),
     kind=st.sampled_from(["agent", "llm", "tool", "setup", "evaluator", "other"]),
     flags=st.builds(
@@ -57,6 +65,10 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "jaccard": {"expected": "abc", "unit": "characters", "ngram": 2},
     "dice": {"expected": "a b", "repeats": True},
     "overlap": {"expected": "a b", "collapse_whitespace": True},
+    "retrieval-precision": {"expected": ["a", "b"], "match_by": "metadata", "metadata_key": "a"},
+    "retrieval-recall": {"expected": ["a", "b"], "k": 2},
+    "retrieval-hit": {"expected": ["a", ""], "match_by": "content", "retrievals": "last"},
+    "grounded-overlap": {"unit": "sentences", "min_word_chars": 1},
     "lcs": {"expected": "abc", "relative_to": "expected"},
     "json-schema": {"schema": {"type": "object", "additionalProperties": {"type": "string"}}},
     "tool-usage": {"expected_tools": ["a", "b", "a"]},
