@@ -1,4 +1,4 @@
-"""Stock JavaScript exporters, installed with npm into a directory kept between runs."""
+"""JavaScript packages for tests, installed with npm into a directory kept between runs."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-_PROJECT = Path(__file__).parents[1] / "e2e" / "js"
+_PROJECTS = Path(__file__).parents[1] / "e2e"
 
 
-def installed_project() -> Path:
-    """Return a copy of tests/e2e/js with its packages installed; skips where there is no npm."""
+def installed_project(name: str = "js") -> Path:
+    """Return a copy of tests/e2e/NAME with its packages installed; skips where there is no npm."""
     if not shutil.which("npm") or not shutil.which("node"):
-        pytest.skip("npm and node are not installed here, and the JavaScript exporters need them")
-    files = sorted(path for path in _PROJECT.iterdir() if path.is_file())
+        pytest.skip("npm and node are not installed here, and this test needs them")
+    files = sorted(path for path in (_PROJECTS / name).iterdir() if path.is_file())
     key = hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()[:16]
-    target = Path(tempfile.gettempdir()) / f"tracejury-e2e-js-{os.getuid()}-{key}"
+    target = Path(tempfile.gettempdir()) / f"tracejury-e2e-{name}-{os.getuid()}-{key}"
     if not target.exists():
         _install(files, target)
     return target
