@@ -20,7 +20,7 @@ from tracejury.errors import DefinitionError
 from tracejury.evaluator import run_evaluator
 from tracejury.result import Failure, Outcome, Score
 from tracejury.testing import make_tool_call, make_trace
-from tracejury_evaluators.process import Process
+from tracejury_evaluators.process.script import Process
 from tracejury_evaluators.registry import built_in_registry
 
 RUN = """

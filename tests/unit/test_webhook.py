@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from tests.helpers.endpoint import endpoint
 from tracejury.errors import DefinitionError
@@ -13,7 +14,7 @@ from tracejury.evaluator import run_evaluator
 from tracejury.result import Failure, Score
 from tracejury.testing import make_trace
 from tracejury_evaluators.payload import PayloadCriteria, payload_of
-from tracejury_evaluators.process import Webhook
+from tracejury_evaluators.process.webhook import Webhook
 from tracejury_evaluators.registry import built_in_registry
 
 FINE = "/judge?body=%7B%22score%22%3A1%7D"
@@ -30,7 +31,8 @@ def test_an_endpoint_is_sent_what_a_script_would_read() -> None:
 def test_headers_of_the_config_are_sent_beside_those_of_the_format() -> None:
     headers = {"authorization": "Bearer secret", "x-team": "search"}
     with endpoint() as server:
-        run_evaluator(Webhook(url=server.url + FINE, headers=headers), make_trace())
+        webhook = Webhook.model_validate({"url": server.url + FINE, "headers": headers})
+        run_evaluator(webhook, make_trace())
     (sent,) = server.headers
     assert headers.items() <= sent.items()
     assert (sent["content-type"], sent["accept-encoding"]) == ("application/json", "identity")
@@ -46,7 +48,7 @@ def test_how_often_an_endpoint_is_asked_is_bounded() -> None:
 
 def test_secrets_stay_out_of_fingerprints_dumps_and_failures() -> None:
     made = [
-        Webhook(url="http://127.0.0.1:9/?key=hidden", headers={"x-key": key}, attempts=1)
+        Webhook(url="http://127.0.0.1:9/?key=hidden", headers={"x-key": SecretStr(key)}, attempts=1)
         for key in ("secret-1", "secret-2")
     ]
     assert made[0].fingerprint() == made[1].fingerprint()

@@ -42,7 +42,7 @@ class Process(Evaluator[PayloadCriteria]):
     type: ClassVar[str] = "process"
     label: ClassVar[str] = "Script"
 
-    script: str | tuple[str, ...] = Field(
+    script: str | list[str] = Field(
         description="the command: a text that is split like a shell would, or a list"
     )
     cwd: str | None = Field(
@@ -67,7 +67,7 @@ class Process(Evaluator[PayloadCriteria]):
 
     @field_validator("script")
     @classmethod
-    def _is_command(cls, script: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    def _is_command(cls, script: str | list[str]) -> str | list[str]:
         words = words_of(script)
         if not words or not words[0]:
             raise ValueError("the script names no program; write it like `python3 check.py`")
