@@ -13,13 +13,22 @@ from pydantic import ValidationError
 from tracejury.errors import DefinitionError
 from tracejury.evaluator import Evaluator, EvaluatorFunction
 from tracejury.evaluator.validation import describe, field_names, nearest
-from tracejury_evaluators import budget, output, process, retrieval, structure, tools, trajectory
+from tracejury_evaluators import (
+    budget,
+    composite,
+    output,
+    process,
+    retrieval,
+    structure,
+    tools,
+    trajectory,
+)
 
 ENTRY_POINT_GROUP = "tracejury.evaluators"
 BUILT_IN_ORIGIN = "built in"
 FOREIGN = "__tracejury_evaluator__"
 
-FAMILIES = (output, structure, tools, trajectory, budget, retrieval, process)
+FAMILIES = (output, structure, tools, trajectory, budget, retrieval, composite, process)
 """The modules of the built-in evaluators; each lists its own in EVALUATORS."""
 
 BUILT_IN: tuple[type[Evaluator[Any]], ...] = tuple(

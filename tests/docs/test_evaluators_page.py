@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tracejury_evaluators.composite.named import with_members
 from tracejury_evaluators.registry import (
     ENTRY_POINT_GROUP,
     FAMILIES,
@@ -82,14 +83,15 @@ def test_a_section_has_a_config_example_of_its_type(row: EvaluatorType) -> None:
     examples = [yaml.safe_load(block) for block in blocks("yaml", sections()[row.type])]
     assert examples
     for example in examples:
-        assert {spec["type"] for spec in example["evaluators"].values()} == {row.type}
+        types = {spec["type"] for spec in example["evaluators"].values()}
+        assert types == {row.type} or (row.type == "composite" and row.type in types)
 
 
 @pytest.mark.parametrize("block", blocks("yaml"), ids=range(len(blocks("yaml"))))
 def test_a_config_on_the_page_builds(block: str) -> None:
     config = yaml.safe_load(block)
-    for spec in config["evaluators"].values():
-        REGISTRY.build(spec["type"], spec.get("config"))
+    for name, spec in config["evaluators"].items():
+        REGISTRY.build(spec["type"], with_members(name, config["evaluators"]))
     for rule in config.get("rules", {}).values():
         assert set(rule["evaluators"]) <= set(config["evaluators"])
 

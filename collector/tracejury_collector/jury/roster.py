@@ -10,6 +10,7 @@ from tracejury.errors import DefinitionError
 from tracejury.evaluator import Evaluator, checked_defaults, criteria_hash
 from tracejury_collector.config import Config, EvaluatorSpec, JurySettings
 from tracejury_collector.errors import ConfigError
+from tracejury_evaluators.composite.named import Specs, with_members
 
 
 class Builder(Protocol):
@@ -48,11 +49,15 @@ def build_roster(config: Config, registry: Builder) -> dict[str, Seat]:
     Raises: ConfigError naming the evaluator whose type, config or criteria are wrong.
     """
     specs = config.effective_evaluators()
-    return {name: _seat(name, spec, config.jury, registry) for name, spec in specs.items()}
+    known = {name: spec.model_dump() for name, spec in specs.items()}
+    return {name: _seat(name, spec, known, config.jury, registry) for name, spec in specs.items()}
 
 
-def _seat(name: str, spec: EvaluatorSpec, jury: JurySettings, registry: Builder) -> Seat:
+def _seat(
+    name: str, given: EvaluatorSpec, known: Specs, jury: JurySettings, registry: Builder
+) -> Seat:
     try:
+        spec = given.model_copy(update={"config": with_members(name, known)})
         built = registry.build(spec.type, spec.config)
         fingerprint = built.fingerprint()
         criteria = checked_defaults(built.criteria_type(), spec.criteria)

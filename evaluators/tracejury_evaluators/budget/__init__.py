@@ -17,3 +17,13 @@ EVALUATORS: tuple[type[Evaluator[Any]], ...] = (
     LLMCallBudget,
     TimeToFirstToken,
 )
+
+__all__ = [
+    "EVALUATORS",
+    "CostBudget",
+    "LLMCallBudget",
+    "LatencyBudget",
+    "StepBudget",
+    "TimeToFirstToken",
+    "TokenBudget",
+]

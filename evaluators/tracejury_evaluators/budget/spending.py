@@ -111,7 +111,11 @@ def known(amounts: Sequence[float | None]) -> list[float]:
 
 
 def _details(spendings: Sequence[Spending]) -> dict[str, Any]:
-    return {s.name: {"used": s.used, "limit": s.limit} for s in spendings[:MAX_TOLD]}
+    details: dict[str, Any] = {}
+    for spending in spendings[:MAX_TOLD]:
+        details[spending.name] = spending.used
+        details[f"{spending.name}_limit"] = spending.limit
+    return details
 
 
 def _listed(facts: Sequence[str], number: int, shown: int = 3) -> str:

@@ -80,7 +80,7 @@ def _turn(number: int, turn: Turn, budget: float) -> Spending:
     timed = 0 < turn.start_ns <= turn.end_ns
     used = (turn.end_ns - turn.start_ns) / 1e6 if timed else 0.0
     return Spending(
-        name=f"turn {number}",
+        name=f"turn_{number}_ms",
         used=used,
         limit=budget,
         fact=f"turn {number}: {used:.0f} ms of {budget:g} ms",
@@ -93,7 +93,7 @@ def _call(number: int, call: LLMCall, budget: float) -> Spending:
     timed = known([call.latency_ms])
     used = timed[0] if timed else 0.0
     return Spending(
-        name=f"model call {number}",
+        name=f"model_call_{number}_ms",
         used=used,
         limit=budget,
         fact=f"model call {number}: {used:.0f} ms of {budget:g} ms",

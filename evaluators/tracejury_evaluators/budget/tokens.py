@@ -66,7 +66,7 @@ def _tokens(name: str, limit: int, usage: Usage, evidence: tuple[str, ...]) -> S
     used = max(0, sum(recorded))
     complete = len(recorded) == len(counts)
     return Spending(
-        name=name,
+        name=f"{name}_tokens",
         used=used,
         limit=limit,
         fact=f"{used} {name} tokens of {limit}",

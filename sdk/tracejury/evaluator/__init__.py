@@ -5,7 +5,7 @@ from tracejury.evaluator.criteria import checked_defaults, criteria_of
 from tracejury.evaluator.function import EvaluatorFunction, evaluator
 from tracejury.evaluator.hashing import criteria_hash
 from tracejury.evaluator.returned import to_outcome
-from tracejury.evaluator.run import run_evaluator
+from tracejury.evaluator.run import run_evaluator, start_evaluator
 from tracejury.evaluator.validation import describe
 
 __all__ = [
@@ -19,5 +19,6 @@ __all__ = [
     "describe",
     "evaluator",
     "run_evaluator",
+    "start_evaluator",
     "to_outcome",
 ]

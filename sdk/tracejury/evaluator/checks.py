@@ -79,7 +79,7 @@ def _check_names(cls: type[Any]) -> None:
 
 def _check_timeout(cls: type[Any]) -> None:
     timeout_s = cls.timeout_s
-    if timeout_s is None:
+    if timeout_s is None or isinstance(timeout_s, property):
         return
     is_number = isinstance(timeout_s, (int, float)) and not isinstance(timeout_s, bool)
     if not is_number or not 0 < timeout_s < math.inf:

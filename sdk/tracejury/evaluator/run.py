@@ -9,7 +9,7 @@ from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 
@@ -23,6 +23,7 @@ from tracejury.trace import Trace
 
 MAX_FRAMES = 30
 _NEVER_AWAITED = (Score, Skip, bool, float, dict)
+_OUTCOMES = (Score, Skip, Failure)
 
 
 def run_evaluator(
@@ -35,15 +36,42 @@ def run_evaluator(
     of its own, so that one leaves nothing running behind; where this thread already runs a loop,
     in another thread.
     """
+    started = start_evaluator(ev, trace, criteria, defaults=defaults)
+    if type(started) in _OUTCOMES:
+        return cast("Outcome", started)
+    try:
+        return cast("Outcome", _awaited(cast("Awaitable[Outcome]", started)))
+    except BaseException as error:  # noqa: BLE001 - evaluators may raise anything, SystemExit too
+        return _failure(error)
+
+
+def start_evaluator(
+    ev: Evaluator[Any], trace: Trace, criteria: Given = None, *, defaults: Given = None
+) -> Outcome | Awaitable[Outcome]:
+    """The outcome of one evaluator, or where it is async, what gives it when awaited.
+
+    Whatever the evaluator raises becomes a `Failure`, then as well. It serves to run several
+    evaluators together; `run_evaluator` runs one.
+    """
     try:
         in_force = _criteria(type(ev), criteria, defaults)
         if isinstance(in_force, Failure):
             return in_force
         returned = ev.evaluate(trace, in_force)
         if type(returned) not in _NEVER_AWAITED and inspect.isawaitable(returned):
-            returned = _awaited(returned)
+            return _ended(returned, _threshold(ev))
         return to_outcome(returned, _threshold(ev))
     except BaseException as error:  # noqa: BLE001 - evaluators may raise anything, SystemExit too
+        return _failure(error)
+
+
+async def _ended(awaitable: Awaitable[Any], threshold: float) -> Outcome:
+    try:
+        return to_outcome(await awaitable, threshold)
+    except BaseException as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
         return _failure(error)
 
 
