@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
+
+from tracejury.evaluator.names import WithAliases
+from tracejury_evaluators.tools.arguments import ArgsMatch
+
+MAX_EXPECTED = 1_000
 
 Counted = Annotated[
     Literal["asked", "ran", "succeeded"],
@@ -20,3 +26,31 @@ Scoring = Annotated[
 ]
 Threshold = Annotated[float, Field(ge=0, le=1, description="value from which the case passes")]
 ToolNames = Annotated[list[str] | None, Field(description="names of the tools expected")]
+
+
+class ExpectedCall(WithAliases):
+    """A call that is expected: its tool, and its arguments where they are given."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    aliases: ClassVar[Mapping[str, str]] = {"arguments": "args"}
+
+    name: str
+    args: Any = None
+
+
+ExpectedCalls = Annotated[
+    list[str | ExpectedCall] | None,
+    Field(
+        max_length=MAX_EXPECTED,
+        description="the calls expected: names, or objects of `name` and `args`",
+    ),
+]
+DefaultRule = Annotated[
+    ArgsMatch,
+    Field(
+        description="how arguments are compared: `exact`, `ignore`, `superset`, `subset`, a "
+        "list of the fields compared, or [a rule](#rules-for-arguments)"
+    ),
+]
+ToolRules = dict[str, ArgsMatch]
+TOOLS = "the same for single tools, by their name"
