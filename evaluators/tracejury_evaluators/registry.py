@@ -16,6 +16,7 @@ from tracejury.evaluator.validation import describe, field_names, nearest
 from tracejury_evaluators import (
     budget,
     composite,
+    judge,
     output,
     process,
     retrieval,
@@ -28,7 +29,7 @@ ENTRY_POINT_GROUP = "tracejury.evaluators"
 BUILT_IN_ORIGIN = "built in"
 FOREIGN = "__tracejury_evaluator__"
 
-FAMILIES = (output, structure, tools, trajectory, budget, retrieval, composite, process)
+FAMILIES = (output, structure, tools, trajectory, budget, retrieval, composite, judge, process)
 """The modules of the built-in evaluators; each lists its own in EVALUATORS."""
 
 BUILT_IN: tuple[type[Evaluator[Any]], ...] = tuple(

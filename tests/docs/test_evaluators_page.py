@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 import yaml
 
 from tracejury_evaluators.composite.named import with_members
+from tracejury_evaluators.endpoint import JudgeEndpoint, use_endpoint
 from tracejury_evaluators.registry import (
     ENTRY_POINT_GROUP,
     FAMILIES,
@@ -31,6 +33,14 @@ FAMILY_PAGES = {
 PAGE = "\n".join([OVERVIEW, *FAMILY_PAGES.values()])
 REGISTRY = built_in_registry()
 TYPES = {row.type: row for row in REGISTRY.types()}
+
+
+@pytest.fixture(autouse=True)
+def judge() -> Iterator[None]:
+    """A judge is configured, as examples that ask one take for granted."""
+    use_endpoint(JudgeEndpoint(model="openai:gpt-5-mini", api_key="none"))
+    yield
+    use_endpoint(None)
 
 
 def sections() -> dict[str, str]:

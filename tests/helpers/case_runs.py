@@ -8,8 +8,10 @@ from typing import Any
 
 from tests.helpers.cases import Case, trace_of
 from tests.helpers.endpoint import endpoint
+from tests.helpers.judges import judging_by, serve_judge
 from tracejury.evaluator import run_evaluator
 from tracejury.result import Outcome
+from tracejury_evaluators import judge
 from tracejury_evaluators.registry import Registry
 
 
@@ -32,4 +34,18 @@ def _with_an_endpoint(case: Case, registry: Registry) -> Outcome:
         return run_evaluator(evaluator, trace_of(case.trace), case.criteria)
 
 
-RUNS: Mapping[str, Callable[[Case, Registry], Outcome]] = {"webhook": _with_an_endpoint}
+def _with_a_judge(case: Case, registry: Registry) -> Outcome:
+    """The case's `model` is what the model answers, all of it, and `asked` what it was told."""
+    with serve_judge(case.model) as model, judging_by(model):
+        outcome = _alone(case, registry)
+    assert model.script == [], "the model was asked less often than the case says"
+    told = "\n".join(model.prompts)
+    missing = [part for part in case.expect.get("asked", []) if part not in told]
+    assert not missing, f"the model was not told {missing}, but: {told}"
+    return outcome
+
+
+RUNS: Mapping[str, Callable[[Case, Registry], Outcome]] = {
+    "webhook": _with_an_endpoint,
+    **dict.fromkeys([evaluator.type for evaluator in judge.EVALUATORS], _with_a_judge),
+}

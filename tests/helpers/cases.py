@@ -9,12 +9,15 @@ fields, given by the span `retriever` unless they name another, and `retrievers`
 these names recorded as output; everything else goes to `make_trace`.
 `expect` holds the fields to compare: a value is compared to 1e-9, `reason_has` is a part of the
 reason or message.
+
+A case of an evaluator that asks a model brings the model's answers as `model`, as
+`tests/helpers/judges.py` takes them; `asked` in its `expect` lists parts of what the model is told.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -49,6 +52,7 @@ class Case:
     config: Mapping[str, Any]
     criteria: Mapping[str, Any] | None
     expect: Mapping[str, Any]
+    model: Sequence[Mapping[str, Any]] = ()
 
 
 def load_cases(path: Path) -> list[Case]:
@@ -61,6 +65,7 @@ def load_cases(path: Path) -> list[Case]:
             config=entry.get("config", {}),
             criteria=entry.get("criteria"),
             expect=entry["expect"],
+            model=entry.get("model", ()),
         )
         for entry in json.loads(path.read_text(encoding="utf-8"))
     ]
@@ -93,7 +98,7 @@ def trace_of(description: Mapping[str, Any]) -> Trace:
 def differences(outcome: Outcome, expect: Mapping[str, Any]) -> dict[str, Any]:
     """The expected fields that the outcome does not have, with what it has instead."""
     actual = outcome_to_json(outcome)
-    wanted = dict(expect)
+    wanted = {name: value for name, value in expect.items() if name != "asked"}
     part = wanted.pop("reason_has", "")
     said = actual.get("reason", actual.get("message", ""))
     wrong = {
