@@ -49,8 +49,9 @@ class DescribedType(_Described):
 
 
 class DescribedSeat(_Described):
-    """A configured evaluator as it was built."""
+    """A configured evaluator as it was built; its config names no other evaluator any more."""
 
+    config: dict[str, Any]
     fingerprint: str = Field(pattern=r"^[0-9a-f]{1,64}$")
     criteria: dict[str, Any]
     criteria_hash: str = Field(pattern=r"^[0-9a-f]{0,64}$")
@@ -67,7 +68,7 @@ class Catalog(_Described):
         """Return the configured evaluators by name."""
         specs = config.effective_evaluators()
         return {
-            name: Seat(name=name, type=specs[name].type, config=specs[name].config, **dict(seat))
+            name: Seat(name=name, type=specs[name].type, **dict(seat))
             for name, seat in self.seats.items()
         }
 
@@ -103,6 +104,7 @@ def _row(row: EvaluatorType, plugin: Plugin | None) -> DescribedType:
 
 def _seat(seat: Seat) -> DescribedSeat:
     return DescribedSeat(
+        config=dict(seat.config),
         fingerprint=seat.fingerprint,
         criteria=dict(seat.criteria),
         criteria_hash=seat.criteria_hash,
