@@ -9,6 +9,7 @@ from tracejury.result import Score, Skip
 from tracejury.trace import LLMCall, ToolCall, Trace, Turn
 
 RUN_KINDS = ("agent", "llm")
+MAX_MESSAGE_CHARS = 200
 ONLY_FINAL = "false: the answer of every turn is judged and the worst counts"
 """The meaning of a config field `only_final`, which the evaluators of answers share."""
 
@@ -139,3 +140,15 @@ def listed(items: Iterable[str], limit: int = 5) -> str:
     more = len(all_items) - limit
     shown = ", ".join(repr(item) for item in all_items[:limit])
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def did_run(call: ToolCall) -> bool:
+    """Whether a call ran: it has a span or a result; one in a message alone was only asked for."""
+    return call.source != "message" or call.error is not None or call.output is not None
+
+
+def call_error(call: ToolCall) -> str:
+    """What a failed call said, as a short text."""
+    error = call.error
+    said = (error.message or error.type) if error is not None else ""
+    return f"{call.name}: {said[:MAX_MESSAGE_CHARS] or 'no message'}"

@@ -34,6 +34,7 @@ from tracejury.trace import (
     Span,
     SpanError,
     ToolCall,
+    ToolDefinition,
     Trace,
     Turn,
     Usage,
@@ -134,7 +135,13 @@ def _llm(entry: Mapping[str, Any]) -> LLMCall:
         fields["output"] = tuple(_message(message) for message in fields["output"])
     if "error" in fields:
         fields["error"] = SpanError(**fields["error"])
+    if "tools" in fields:
+        fields["tools"] = [_definition(tool) for tool in fields["tools"]]
     return make_llm_call(**fields)
+
+
+def _definition(entry: str | Mapping[str, Any]) -> ToolDefinition:
+    return ToolDefinition(name=entry) if isinstance(entry, str) else ToolDefinition(**entry)
 
 
 def _message(entry: str | Mapping[str, Any]) -> Message:

@@ -15,8 +15,7 @@ from tracejury.evaluator import evaluator
 from tracejury.trace import Trace
 from tracejury_collector.config import Config
 from tracejury_collector.jury import process
-from tracejury_evaluators.plugins import default_registry
-from tracejury_evaluators.registry import Registry
+from tracejury_evaluators.registry import Registry, default_registry
 
 POISON = "f"
 """Traces whose id ends like this are the ones that hostile evaluators attack."""

@@ -12,6 +12,7 @@ from tracejury.evaluator import run_evaluator
 from tracejury.result import Failure, Skip, outcome_to_json
 from tracejury.testing import make_document, make_llm_call, make_tool_call, make_trace
 from tracejury.trace import Flags, Usage
+from tracejury_evaluators import judge
 from tracejury_evaluators.registry import built_in_registry
 from tracejury_evaluators.trajectory import NoLoops
 
@@ -72,7 +73,19 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "lcs": {"expected": "abc", "relative_to": "expected"},
     "json-schema": {"schema": {"type": "object", "additionalProperties": {"type": "string"}}},
     "tool-usage": {"expected_tools": ["a", "b", "a"]},
+    "tool-sequence": {"expected": ["a", {"name": "b", "args": {"a": 1}}], "args": "superset"},
+    "tool-args": {"expected": [{"name": "a", "args": [1]}, "b"], "tools": {"b": ["x"]}},
+    "tool-count": {"counts": {"a": [">", 0], "b": 1}, "total": "<= 3", "names": "sanitized"},
+    "tool-output": {"expected": [{"name": "a", "output": "."}], "compare": "regex", "field": "a"},
+    "required-tools": {"tools": ["a", "b"]},
+    "forbidden-tools": {"tools": ["c"]},
+    "tool-order-constraints": {"before": [["a", "b"]], "never_after": [["b", "c"]], "last": ["a"]},
     "tool-jaccard": {"expected_tools": ["a", "b"]},
+    "tool-f1": {"expected_tools": ["a", "b"], "calls": "succeeded"},
+    "tool-edit-distance": {"expected_tools": ["a", "b"], "names": "sanitized"},
+    "tool-lcs": {"expected_tools": ["a", "b"], "measure": "recall"},
+    "tool-latency": {"budget_ms": 5, "percentile": 50},
+    "composite": {"members": [{"type": "non-empty-output"}, {"type": "no-loops"}]},
     "latency-budget": {"budget_ms": 1000},
     "token-budget": {"max_total_tokens": 100, "max_output_tokens": 10},
     "cost-budget": {"max_usd": 1, "score": "headroom"},
@@ -81,7 +94,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "time-to-first-token": {"budget_ms": 100},
 }
 REGISTRY = built_in_registry()
-ELSEWHERE = ("process", "webhook")
+ELSEWHERE = {"process", "webhook", *(evaluator.type for evaluator in judge.EVALUATORS)}
 """Types that judge outside of this process: the traces here are too many for them."""
 EVALUATORS = [
     REGISTRY.build(row.type, CONFIGS.get(row.type))

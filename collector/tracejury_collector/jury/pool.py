@@ -22,7 +22,7 @@ from tracejury_collector.jury.jobs import MAX_LOSSES, Job
 from tracejury_collector.jury.juror import Entry, Juror
 from tracejury_collector.jury.protocol import read_outcomes
 from tracejury_collector.jury.recorder import Recorder
-from tracejury_collector.jury.roster import Seat
+from tracejury_collector.jury.roster import Builder, build_roster
 from tracejury_collector.jury.traces import TraceKey, TraceSource
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.ledger import AttemptsWrite
@@ -55,10 +55,14 @@ class JuryPool:
         self,
         db: Database,
         config: Config,
-        roster: Mapping[str, Seat],
+        registry: Builder,
         now_ns: Callable[[], int] = time.time_ns,
     ) -> None:
-        self.roster = roster
+        """Check the configured evaluators.
+
+        Raises: ConfigError naming the evaluator that cannot be built.
+        """
+        self.roster = build_roster(config, registry)
         self._db = db
         self._timeout_s = config.jury.timeout
         self._now_ns = now_ns

@@ -18,6 +18,7 @@ from tracejury_collector.jury.judging import Bench
 from tracejury_collector.jury.progress import Progress
 from tracejury_collector.jury.protocol import JudgeOrder, hello, outcomes_frame, read_judge
 from tracejury_collector.jury.roster import RegistryFactory
+from tracejury_evaluators.registry import default_registry
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +33,7 @@ async def run(
     store_socket: str,
     stop: asyncio.Event,
     *,
-    registry: RegistryFactory,
+    registry: RegistryFactory = default_registry,
 ) -> None:
     """Judge until `stop` is set, or until evaluators have left too little memory to go on."""
     confine(config.jury.memory)

@@ -6,11 +6,14 @@ from typing import ClassVar
 
 from tracejury.evaluator import Criteria, Evaluator
 from tracejury.result import Score, Skip
-from tracejury.trace import ToolCall, Trace
-from tracejury_evaluators.facts import call_spans, counted, missing_tool_calls
-from tracejury_evaluators.tools.selection import did_run
-
-MAX_MESSAGE_CHARS = 200
+from tracejury.trace import Trace
+from tracejury_evaluators.facts import (
+    call_error,
+    call_spans,
+    counted,
+    did_run,
+    missing_tool_calls,
+)
 
 
 class NoToolErrors(Evaluator):
@@ -40,15 +43,8 @@ class NoToolErrors(Evaluator):
         return Score(
             1 - len(failed) / len(known),
             "fail",
-            f"{len(failed)} of {counted(len(known), 'tool call')} failed: {told(failed[0])}",
-            misses=[told(call) for call in failed],
+            f"{len(failed)} of {counted(len(known), 'tool call')} failed: {call_error(failed[0])}",
+            misses=[call_error(call) for call in failed],
             details={"calls": len(known), "errors": len(failed)},
             evidence=call_spans(failed),
         )
-
-
-def told(call: ToolCall) -> str:
-    """What a failed call said, as a short text."""
-    error = call.error
-    said = (error.message or error.type) if error is not None else ""
-    return f"{call.name}: {said[:MAX_MESSAGE_CHARS] or 'no message'}"

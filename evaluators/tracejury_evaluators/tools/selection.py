@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from tracejury.trace import ToolCall
+from tracejury_evaluators.facts import did_run
 from tracejury_evaluators.tools.fields import Counted, Spelling
 
 MAX_NAME_CHARS = 64
@@ -18,11 +19,6 @@ def counted_calls(calls: Sequence[ToolCall], counted: Counted) -> Sequence[ToolC
         return calls
     ran = [call for call in calls if did_run(call)]
     return ran if counted == "ran" else [call for call in ran if call.error is None]
-
-
-def did_run(call: ToolCall) -> bool:
-    """Whether a call ran: it has a span or a result; one in a message alone was only asked for."""
-    return call.source != "message" or call.error is not None or call.output is not None
 
 
 def spelled(names: Iterable[str], spelling: Spelling) -> list[str]:

@@ -1,4 +1,4 @@
-"""Evaluators of the path that the agent took."""
+"""Whether the agent went round in circles."""
 
 from __future__ import annotations
 
@@ -146,6 +146,3 @@ def _described(calls: Sequence[ToolCall], loop: Loop) -> str:
     names = " and ".join(call.name for call in calls[loop.start : loop.start + loop.period])
     taken = "taking turns, " if loop.period > 1 else ""
     return f"{names} called {taken}{loop.repeats} times in a row with the same arguments"
-
-
-EVALUATORS: tuple[type[Evaluator[Any]], ...] = (NoLoops,)

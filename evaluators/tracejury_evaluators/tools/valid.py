@@ -1,0 +1,130 @@
+"""Whether tools were called with arguments that their definitions allow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import orjson
+
+from tracejury.evaluator import Criteria, Evaluator
+from tracejury.result import Score, Skip
+from tracejury.trace import LLMCall, ToolCall, Trace
+from tracejury_evaluators.facts import (
+    altered_output,
+    call_spans,
+    counted,
+    listed,
+    missing_tool_calls,
+)
+from tracejury_evaluators.schemas import CompiledSchema, SchemaProblem, compile_schema
+
+
+class ValidToolArgs(Evaluator):
+    """Passes if the arguments of every call are valid by the tool's definition.
+
+    The definition is the JSON Schema that the model was given: that of the model call which
+    asked for the tool, else any under which the tool was offered in the trace. The value is the
+    share of valid calls. References are resolved inside the schema only: nothing is ever
+    fetched. Calls of tools without a usable schema, and calls whose arguments were not recorded,
+    do not count. Skipped where no call counts, and where arguments that were truncated or
+    redacted are not valid.
+    """
+
+    type: ClassVar[str] = "valid-tool-args"
+    label: ClassVar[str] = "Valid tool arguments"
+
+    def evaluate(self, trace: Trace, _criteria: Criteria) -> Score | Skip:
+        skip = missing_tool_calls(trace)
+        if skip is not None:
+            return skip
+        offered = Offered(trace.llm_calls)
+        judged: list[tuple[ToolCall, str]] = []
+        for call in trace.tool_calls:
+            if call.arguments is not None:
+                problem = _problem(offered.schemas(call), call.arguments)
+                if problem is not None:
+                    judged.append((call, problem))
+        if not judged:
+            return Skip("no call has both recorded arguments and a definition with a schema")
+        wrong = [(call, problem) for call, problem in judged if problem]
+        if wrong and (altered := altered_output(trace)):
+            return Skip(f"the recorded content was {altered} and is not valid: {_told(*wrong[0])}")
+        return _scored(len(judged), wrong)
+
+
+class Offered:
+    """The schemas under which tools were offered, by the model call and in the whole trace."""
+
+    def __init__(self, llm_calls: Sequence[LLMCall]) -> None:
+        self._by_span: dict[str, dict[str, list[CompiledSchema]]] = {}
+        self._anywhere: dict[str, list[CompiledSchema]] = {}
+        for call in llm_calls:
+            for tool in call.tool_definitions:
+                schema = _compiled(tool.parameters)
+                if schema is None:
+                    continue
+                self._by_span.setdefault(call.span_id, {}).setdefault(tool.name, []).append(schema)
+                known = self._anywhere.setdefault(tool.name, [])
+                if all(schema is not other for other in known):
+                    known.append(schema)
+
+    def schemas(self, call: ToolCall) -> Sequence[CompiledSchema]:
+        """The schemas that a call may follow; none where the tool was offered without one."""
+        asked = self._by_span.get(call.requested_by_span_id, {})
+        return asked.get(call.name) or self._anywhere.get(call.name) or []
+
+
+def _compiled(parameters: Any) -> CompiledSchema | None:
+    """The schema ready for use; None where the definition has none that can be used."""
+    if not isinstance(parameters, (dict, str)):
+        return None
+    try:
+        text = parameters.encode() if isinstance(parameters, str) else orjson.dumps(parameters)
+    except (TypeError, UnicodeEncodeError):
+        return None
+    return _from_text(text)
+
+
+@lru_cache(maxsize=512)
+def _from_text(text: bytes) -> CompiledSchema | None:
+    try:
+        schema = orjson.loads(text)
+        return compile_schema(schema) if isinstance(schema, dict) else None
+    except (ValueError, SchemaProblem):
+        return None
+
+
+def _problem(schemas: Sequence[CompiledSchema], arguments: Any) -> str | None:
+    """What is wrong with the arguments by the first schema; "" where they are valid by any.
+
+    None where no schema says anything: there is none, or it refers to itself without end.
+    """
+    first: str | None = None
+    for schema in schemas:
+        try:
+            violations = schema.violations(arguments, limit=1)
+        except SchemaProblem:
+            continue
+        if not violations:
+            return ""
+        first = first or violations[0].text
+    return first
+
+
+def _told(call: ToolCall, problem: str) -> str:
+    return f"{call.name}: {problem}"
+
+
+def _scored(judged: int, wrong: Sequence[tuple[ToolCall, str]]) -> Score:
+    said = f"{judged - len(wrong)} of {counted(judged, 'call')} with valid arguments"
+    told = [_told(call, problem) for call, problem in wrong]
+    return Score(
+        1 - len(wrong) / judged,
+        "fail" if wrong else "pass",
+        f"{said}; {listed(told)}" if told else said,
+        misses=told,
+        details={"calls": judged, "invalid": len(wrong)},
+        evidence=call_spans(call for call, _ in wrong),
+    )
