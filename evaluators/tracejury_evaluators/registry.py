@@ -20,6 +20,7 @@ from tracejury_evaluators import (
     output,
     process,
     retrieval,
+    sql,
     structure,
     tools,
     trajectory,
@@ -29,7 +30,7 @@ ENTRY_POINT_GROUP = "tracejury.evaluators"
 BUILT_IN_ORIGIN = "built in"
 FOREIGN = "__tracejury_evaluator__"
 
-FAMILIES = (output, structure, tools, trajectory, budget, retrieval, composite, judge, process)
+FAMILIES = (output, structure, tools, trajectory, budget, retrieval, composite, judge, process, sql)
 """The modules of the built-in evaluators; each lists its own in EVALUATORS."""
 
 BUILT_IN: tuple[type[Evaluator[Any]], ...] = tuple(

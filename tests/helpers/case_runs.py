@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.helpers.cases import Case, trace_of
+from tests.helpers.databases import open_database
 from tests.helpers.endpoint import endpoint
 from tests.helpers.judges import judging_by, serve_judge
+from tests.helpers.revisions import put
 from tracejury.evaluator import run_evaluator
 from tracejury.result import Outcome
+from tracejury_collector.store.sqljudging import check_judging
+from tracejury_collector.store.sqljudging import judge as judge_by_query
 from tracejury_evaluators import judge
 from tracejury_evaluators.registry import Registry
+from tracejury_evaluators.sql import Sql
 
 
 def outcome_of(case: Case, registry: Registry) -> Outcome:
@@ -45,7 +52,20 @@ def _with_a_judge(case: Case, registry: Registry) -> Outcome:
     return outcome
 
 
+def _in_a_store(case: Case, registry: Registry) -> Outcome:
+    """The trace stands in a database, alone, and the query is asked there."""
+    evaluator = registry.build(case.type, case.config)
+    assert isinstance(evaluator, Sql)
+    check_judging(evaluator)
+    trace = trace_of(case.trace)
+    target = (trace.trace_id, trace.revision)
+    with TemporaryDirectory() as folder, open_database(Path(folder) / "t.duckdb") as db:
+        put(db, trace)
+        return judge_by_query(db, evaluator, [target], 30.0)[target]
+
+
 RUNS: Mapping[str, Callable[[Case, Registry], Outcome]] = {
     "webhook": _with_an_endpoint,
+    "sql": _in_a_store,
     **dict.fromkeys([evaluator.type for evaluator in judge.EVALUATORS], _with_a_judge),
 }

@@ -41,12 +41,33 @@ class Pair:
 class Job:
     """A selected decision on its way through the jury; holds no trace.
 
-    `lost` counts processes that died with it in hand while they ran no evaluator.
+    `lost` counts processes that died with it in hand while they ran no evaluator. `other` is the
+    part of the same decision that goes another way.
     """
 
     pending: PendingJob
     lost: int = 0
     pairs: dict[str, Pair] = field(default_factory=dict)
+    other: Job | None = field(default=None, repr=False)
+
+    @property
+    def owes(self) -> bool:
+        """Whether any evaluator of the decision still owes a result."""
+        return bool(self.pairs or (self.other and self.other.pairs))
+
+    @property
+    def is_for_queries(self) -> bool:
+        """Whether the store judges it, not the jury's processes."""
+        return any(pair.seat.is_query for pair in self.pairs.values())
+
+    def parted(self) -> list[Job]:
+        """Return the parts that owe something: for the jury's processes, for the store."""
+        queries = {name: pair for name, pair in self.pairs.items() if pair.seat.is_query}
+        if queries and len(queries) < len(self.pairs):
+            self.other = Job(pending=self.pending, pairs=queries, other=self)
+            self.pairs = {name: self.pairs[name] for name in self.pairs if name not in queries}
+            return [self, self.other]
+        return [self] if self.pairs else []
 
     def attempts(self, now_ns: int) -> list[Attempt]:
         """Return the attempts that are about to begin and are not in the ledger yet."""

@@ -20,6 +20,7 @@ from tracejury_collector.ipc import BrokenFrame, read_frame
 from tracejury_collector.jury.intake import Intake
 from tracejury_collector.jury.jobs import MAX_LOSSES, Job
 from tracejury_collector.jury.juror import Entry, Juror
+from tracejury_collector.jury.lane import Lane
 from tracejury_collector.jury.protocol import read_outcomes
 from tracejury_collector.jury.recorder import Recorder
 from tracejury_collector.jury.roster import Builder, build_roster
@@ -69,6 +70,7 @@ class JuryPool:
         self._traces = TraceSource(db)
         self._intake = Intake(db, self.roster)
         self._recorder = Recorder(db, now_ns)
+        self._lane = Lane(db, self.roster, self._record, now_ns)
         self._queue: deque[Job] = deque()
         self._jurors: set[Juror] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -98,7 +100,7 @@ class JuryPool:
         jurors = list(self._jurors)
         return PoolStats(
             workers=len(jurors),
-            queued=len(self._queue),
+            queued=len(self._queue) + self._lane.waiting,
             in_flight=sum(juror.in_flight for juror in jurors),
             outcomes=dict(self._outcomes),
             killed=self._killed,
@@ -108,6 +110,7 @@ class JuryPool:
         """Keep the jury at work until `stop` is set; then write the outcomes that are in."""
         self._loop = asyncio.get_running_loop()
         recording = asyncio.create_task(self._recorder.run())
+        asking = asyncio.create_task(self._lane.run())
         stopped = asyncio.create_task(stop.wait())
         stopped.add_done_callback(lambda _: self._wake.set())
         try:
@@ -119,6 +122,7 @@ class JuryPool:
         finally:
             self._loop = None
             stopped.cancel()
+            asking.cancel()
             for task in self._tasks:
                 task.cancel()
             await self._recorder.stop(recording)
@@ -151,7 +155,7 @@ class JuryPool:
 
     async def _step(self) -> None:
         try:
-            if self._more and len(self._queue) < QUEUE_LOW:
+            if self._more and len(self._queue) + self._lane.waiting < QUEUE_LOW:
                 await self._refill()
         except (Unavailable, duckdb.Error) as error:
             log.warning("jobs cannot be read now: %s", error)
@@ -166,8 +170,11 @@ class JuryPool:
         for job, clear in jobs:
             for name, outcome in clear.items():
                 self._record((job, name), outcome, None)
-            if job.pairs:
-                self._queue.append(job)
+            for part in job.parted():
+                if part.is_for_queries:
+                    self._lane.add(part)
+                else:
+                    self._queue.append(part)
 
     def _dispatch(self) -> None:
         """Promise waiting jobs to processes that have room; least loaded first."""

@@ -47,7 +47,7 @@ class Recorder:
                 outcome=outcome,
                 duration_ms=duration_ms,
                 created_at_ns=self._now_ns(),
-                last=not job.pairs,
+                last=not job.owes,
             )
         )
         self._wake.set()

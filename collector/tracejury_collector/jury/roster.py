@@ -11,6 +11,7 @@ from tracejury.evaluator import Evaluator, checked_defaults, criteria_hash
 from tracejury_collector.config import Config, EvaluatorSpec, JurySettings
 from tracejury_collector.errors import ConfigError
 from tracejury_evaluators.composite.named import Specs, with_members
+from tracejury_evaluators.sql import Sql
 
 
 class Builder(Protocol):
@@ -36,6 +37,11 @@ class Seat:
     criteria: Mapping[str, Any] = field(default_factory=dict)
     criteria_hash: str = ""
     timeout_s: float = DEFAULT_TIMEOUT_S
+
+    @property
+    def is_query(self) -> bool:
+        """Whether the store judges it by a query; all others are for the jury's processes."""
+        return self.type == Sql.type
 
     @property
     def identity(self) -> str:

@@ -76,7 +76,7 @@ def run_select(
             cursor.execute("BEGIN TRANSACTION READ ONLY")
             cursor.execute(checked.sql, params or None)
             columns = [(str(c[0]), str(c[1])) for c in cursor.description or ()]
-            table, truncated = _fetch(cursor, limit, max_bytes)
+            table, truncated = fetch(cursor, limit, max_bytes)
         except (duckdb.Error, pa.ArrowException, OSError) as error:
             if late.is_set():
                 raise SqlRefused(
@@ -93,7 +93,7 @@ def run_select(
     )
 
 
-def _fetch(cursor: duckdb.DuckDBPyConnection, limit: int, max_bytes: int) -> tuple[pa.Table, bool]:
+def fetch(cursor: duckdb.DuckDBPyConnection, limit: int, max_bytes: int) -> tuple[pa.Table, bool]:
     """Return at most `limit` rows and about `max_bytes`, and whether there are more."""
     reader = cursor.to_arrow_reader(min(limit + 1, _BATCH_ROWS))
     batches: list[pa.RecordBatch] = []

@@ -45,6 +45,17 @@ def check_select(sql: str) -> CheckedSelect:
     return CheckedSelect(sql=sql, explain=explain is not None)
 
 
+def check_subselect(sql: str, whole: str, tables: frozenset[str]) -> dict[str, str]:
+    """Return the columns and their types that the statement `whole`, which holds `sql`, gives.
+
+    `tables` are names that `whole` defines for `sql`.
+    Raises: SqlRefused naming what is not allowed in `sql`, where it stands, and the remedy.
+    """
+    with _not_too_deep():
+        Walk(tables=tables).statement(_parse(sql))
+    return _bind(whole)
+
+
 def check_expression(sql: str, table: str) -> str:
     """Return the condition on the rows of the view `table`, fit to stand in parentheses.
 
@@ -126,16 +137,17 @@ def _explain(found: dict[str, Any], shift: int) -> str:
     return f"{message} (at character {int(place) + 1 - shift})" if place else str(message)
 
 
-def _bind(sql: str) -> None:
-    """Check names and types against the empty views.
+def _bind(sql: str) -> dict[str, str]:
+    """Check names and types against the empty views; return the columns that come out.
 
     Raises: SqlRefused with what DuckDB says.
     """
     try:
         with _lock:
-            _connection().sql(sql)
+            found = _connection().sql(sql).description
     except duckdb.Error as error:
         raise SqlRefused(reason(error)) from error
+    return {str(name).lower(): str(type_) for name, type_, *_ in found}
 
 
 def reason(error: Exception) -> str:

@@ -20,17 +20,21 @@ Scope = frozenset[str]
 
 
 class Walk:
-    """One walk; without `subqueries` it passes over a condition on the columns of one table."""
+    """One walk; without `subqueries` it passes over a condition on the columns of one table.
 
-    def __init__(self, *, subqueries: bool = True) -> None:
+    `tables` are names that stand for tables beside the views.
+    """
+
+    def __init__(self, *, subqueries: bool = True, tables: Scope = frozenset()) -> None:
         self._subqueries = subqueries
+        self._tables = tables
 
     def statement(self, node: Node) -> None:
         """Pass over a statement.
 
         Raises: SqlRefused at the first thing that is not allowed.
         """
-        self._visit("statement", node, frozenset(), 0)
+        self._visit("statement", node, self._tables, 0)
 
     def expression(self, node: Node) -> None:
         """Pass over an expression; see `statement`."""
