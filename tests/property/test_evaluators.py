@@ -72,6 +72,8 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "grounded-overlap": {"unit": "sentences", "min_word_chars": 1},
     "lcs": {"expected": "abc", "relative_to": "expected"},
     "json-schema": {"schema": {"type": "object", "additionalProperties": {"type": "string"}}},
+    "json-similarity": {"expected": {"a": [1, "b"]}, "lists": "assignment"},
+    "json-fields": {"expected": {"a": 1, "[*]": "b"}},
     "tool-usage": {"expected_tools": ["a", "b", "a"]},
     "tool-sequence": {"expected": ["a", {"name": "b", "args": {"a": 1}}], "args": "superset"},
     "tool-args": {"expected": [{"name": "a", "args": [1]}, "b"], "tools": {"b": ["x"]}},

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pytest
 from pydantic import ValidationError
 
-from tests.helpers.cases import CASES, load_cases
+from tests.helpers.cases import CASES, load_cases, trace_of
 from tracejury import Criteria, Evaluator, Score, Skip, Trace, evaluator
 from tracejury.errors import DefinitionError
 from tracejury.evaluator import run_evaluator
@@ -17,6 +17,7 @@ from tracejury.testing import make_trace
 from tracejury_collector.config import parse_config
 from tracejury_collector.errors import ConfigError
 from tracejury_collector.jury.roster import build_roster
+from tracejury_evaluators import budget, output, retrieval, structure, tools, trajectory
 from tracejury_evaluators.budget import LatencyBudget
 from tracejury_evaluators.composite import Composite
 from tracejury_evaluators.composite.named import with_members
@@ -279,13 +280,19 @@ def test_a_configuration_names_the_composite_that_is_wrong() -> None:
         build_roster(config, REGISTRY)
 
 
-def test_every_built_in_type_may_be_a_member() -> None:
-    members = []
-    for row in REGISTRY.types():
-        case = load_cases(CASES / f"{row.type}.json")[0]
-        if row.type not in ("process", "webhook"):
-            members.append({"type": row.type, "config": dict(case.config)})
-    for first in range(0, len(members), 50):
-        chunk = members[first : first + 50]
-        whole = REGISTRY.build("composite", {"members": chunk, "on_failure": "leave_out"})
-        assert not isinstance(run_evaluator(whole, TRACE), Failure)
+FAMILIES = (budget, output, retrieval, structure, tools, trajectory)
+DETERMINISTIC = [kind.type for family in FAMILIES for kind in family.EVALUATORS]
+
+
+@pytest.mark.parametrize("type_name", DETERMINISTIC)
+def test_every_type_that_needs_nothing_else_may_be_a_member(type_name: str) -> None:
+    for case in load_cases(CASES / f"{type_name}.json"):
+        alone = REGISTRY.build(type_name, case.config)
+        member = {"type": type_name, "config": dict(case.config), "name": "it"}
+        whole = REGISTRY.build("composite", {"members": [member], "aggregation": "all"})
+        criteria = {"members": {"it": dict(case.criteria or {})}}
+        ours = run_evaluator(whole, trace_of(case.trace), criteria)
+        theirs = run_evaluator(alone, trace_of(case.trace), case.criteria)
+        assert type(ours) is type(theirs)
+        if isinstance(ours, Score) and isinstance(theirs, Score):
+            assert (ours.value, ours.verdict) == (theirs.value, theirs.verdict)
