@@ -7,16 +7,17 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from tracejury.dialects.custom import CustomDialect
 from tracejury.dialects.files import MAX_FILES, read_dialects
 from tracejury.errors import TracejuryError
 from tracejury.trace import TraceKind
 from tracejury_collector.errors import ConfigError
+from tracejury_evaluators.endpoint import JudgeEndpoint, resolve
 
 _UNITS_S = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _UNITS_BYTES = {"b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
@@ -136,6 +137,36 @@ class JurySettings(_Section):
     )
 
 
+class JudgeSettings(_Section):
+    """The model that evaluators ask which need one; the key goes to the host of its URL alone."""
+
+    model: str | None = Field(
+        default=None,
+        description="the model, such as `openai:gpt-5-mini` ([judge.md](evaluators/judge.md)); "
+        "left out, the environment's `TRACEJURY_JUDGE_MODEL`",
+    )
+    base_url: str | None = Field(
+        default=None, description="URL of its API; left out, that of the model's provider"
+    )
+    api_key: str | None = Field(
+        default=None,
+        repr=False,
+        description="its key, best as `${VAR}`; left out, the one in the provider's usual variable",
+    )
+
+    @model_validator(mode="after")
+    def _can_be_used(self) -> Self:
+        if self.model:
+            resolve(None, configured=self.endpoint(), environ={})
+        return self
+
+    def endpoint(self) -> JudgeEndpoint:
+        """Return the endpoint that these settings mean."""
+        return JudgeEndpoint(
+            model=self.model or "", base_url=self.base_url or "", api_key=self.api_key or ""
+        )
+
+
 class EvaluatorSpec(_Section):
     """A named evaluator: its type, its config, and what holds where a case says nothing."""
 
@@ -196,6 +227,7 @@ class Config(_Section):
     completion: CompletionSettings = CompletionSettings()
     database: StorageSettings = StorageSettings()
     jury: JurySettings = JurySettings()
+    judge: JudgeSettings = JudgeSettings()
     dialects: list[Annotated[str, Field(min_length=1)]] = Field(
         default=[],
         max_length=MAX_FILES,
@@ -298,6 +330,8 @@ def _explain(item: Any) -> str:
         return (
             f"{path}: unknown setting{_nearest(str(item['loc'][-1]), _keys_at(item['loc'][:-1]))}"
         )
+    if path.split(".")[0] == "judge":  # the value may be a key
+        return f"{path}: {item['msg'].removeprefix('Value error, ')}"
     return f"{path}: {item['msg']} (got {item['input']!r})"
 
 

@@ -82,3 +82,29 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_the_configuration_survives_the_way_to_the_children() -> None:
     config = parse_config({"rules": {"a": {"evaluators": ["no-loops"]}}, "storage": "x"})
     assert Config.model_validate_json(config.model_dump_json()) == config
+
+
+def test_the_judge_is_read_with_its_key_from_the_environment(tmp_path: Path) -> None:
+    text = 'judge: {model: "openai:gpt-5-mini", base_url: "${URL:-}", api_key: "${KEY}"}'
+    config = load_config(write(tmp_path, text), {"KEY": "sk-0123456789"})
+    assert config.judge.endpoint().api_key == "sk-0123456789"
+    assert "sk-0123456789" not in repr(config)
+    assert Config.model_validate_json(config.model_dump_json()) == config
+
+
+@pytest.mark.parametrize(
+    ("judge", "words"),
+    [
+        ({"model": "gpt-5-mini"}, "judge: the model 'gpt-5-mini' is not written PROVIDER:MODEL"),
+        ({"api_key": ["sk-0123456789"]}, "judge.api_key: Input should be a valid string"),
+        ("sk-0123456789", "judge: "),
+        (
+            {"model": "openai:m", "base_url": "http://far.example.com", "api_key": "sk-0123456789"},
+            "would carry the key in the clear",
+        ),
+    ],
+)
+def test_a_judge_that_cannot_be_used_is_refused_without_its_key(judge: object, words: str) -> None:
+    with pytest.raises(ConfigError, match=words) as caught:
+        parse_config({"judge": judge})
+    assert "sk-0123456789" not in str(caught.value)

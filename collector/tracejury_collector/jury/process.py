@@ -18,6 +18,7 @@ from tracejury_collector.jury.judging import Bench
 from tracejury_collector.jury.progress import Progress
 from tracejury_collector.jury.protocol import JudgeOrder, hello, outcomes_frame, read_judge
 from tracejury_collector.jury.roster import RegistryFactory
+from tracejury_evaluators.endpoint import use_endpoint
 from tracejury_evaluators.registry import default_registry
 
 log = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ async def run(
 ) -> None:
     """Judge until `stop` is set, or until evaluators have left too little memory to go on."""
     confine(config.jury.memory)
+    use_endpoint(config.judge.endpoint())
     leave = asyncio.create_task(stop.wait())
     bench_registry = registry()
     delay_s = _RECONNECT_S[0]

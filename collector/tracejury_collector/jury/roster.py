@@ -11,6 +11,7 @@ from tracejury.evaluator import Evaluator, checked_defaults, criteria_hash
 from tracejury_collector.config import Config, EvaluatorSpec, JurySettings
 from tracejury_collector.errors import ConfigError
 from tracejury_evaluators.composite.named import Specs, with_members
+from tracejury_evaluators.endpoint import use_endpoint
 from tracejury_evaluators.sql import Sql
 
 
@@ -50,10 +51,11 @@ class Seat:
 
 
 def build_roster(config: Config, registry: Builder) -> dict[str, Seat]:
-    """Return the configured evaluators by name.
+    """Return the configured evaluators by name; the configured judge is in force from then on.
 
     Raises: ConfigError naming the evaluator whose type, config or criteria are wrong.
     """
+    use_endpoint(config.judge.endpoint())
     specs = config.effective_evaluators()
     known = {name: spec.model_dump() for name, spec in specs.items()}
     return {name: _seat(name, spec, known, config.jury, registry) for name, spec in specs.items()}

@@ -190,6 +190,9 @@ def _of_endpoint(error: AgentRunError | httpx2.HTTPError) -> tuple[str, str]:
         return "JudgeRedirected", str(redirect)
     if isinstance(error, ModelHTTPError):
         return _of_status(error)
+    unread = next((e for e in _chain(error) if isinstance(e, httpx2.DecodingError)), None)
+    if unread is not None:
+        return "JudgeNonsense", f"the judge's endpoint gave no usable answer: {unread}"
     if any(isinstance(e, (ModelTimeoutError, httpx2.TimeoutException)) for e in _chain(error)):
         return "JudgeTimeout", "the judge's endpoint did not answer in time"
     if isinstance(error, (ModelConnectionError, httpx2.HTTPError)):
@@ -214,10 +217,10 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _root(error: BaseException) -> str:
-    """The text of the error, and of the one that it came from."""
-    cause = error.__cause__
+    """The text of the error, and of the one that all began with."""
+    *_, last = _chain(error)
     first = f"{type(error).__name__}: {error}"
-    return first if cause is None else f"{first} ({type(cause).__name__}: {cause})"
+    return first if last is error else f"{first} ({type(last).__name__}: {last})"
 
 
 def _without(access: Access, text: str) -> str:
