@@ -20,6 +20,7 @@ from tracejury_evaluators import (
     output,
     process,
     retrieval,
+    safety,
     sql,
     structure,
     tools,
@@ -30,7 +31,19 @@ ENTRY_POINT_GROUP = "tracejury.evaluators"
 BUILT_IN_ORIGIN = "built in"
 FOREIGN = "__tracejury_evaluator__"
 
-FAMILIES = (output, structure, tools, trajectory, budget, retrieval, composite, judge, process, sql)
+FAMILIES = (
+    output,
+    structure,
+    tools,
+    trajectory,
+    budget,
+    retrieval,
+    safety,
+    composite,
+    judge,
+    process,
+    sql,
+)
 """The modules of the built-in evaluators; each lists its own in EVALUATORS."""
 
 BUILT_IN: tuple[type[Evaluator[Any]], ...] = tuple(
