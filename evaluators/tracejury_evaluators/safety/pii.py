@@ -27,6 +27,7 @@ from tracejury_evaluators.safety.scan import Finder, Hit, Scan, candidates, mask
 PiiKind = Literal["email", "phone", "card", "iban", "us_ssn", "ip_address"]
 
 MAX_PATTERNS = 100
+MAX_EMAIL_CHARS = 254
 PATTERNS: Mapping[PiiKind, str] = {
     "email": r"([\p{L}\p{N}._%+\-]+@[\p{L}\p{N}\-]+(?:\.[\p{L}\p{N}\-]+)*\.\p{L}{2,})",
     "phone": r"(?:^|[^\p{L}\p{N}.\-])"
@@ -40,7 +41,7 @@ PATTERNS: Mapping[PiiKind, str] = {
     "ip_address": r"(?:^|[^\p{L}\p{N}.:])([0-9A-Fa-f.:]{3,45})",
 }
 CHECKS: Mapping[PiiKind, Callable[[str], bool]] = {
-    "email": lambda _text: True,
+    "email": lambda text: len(text) <= MAX_EMAIL_CHARS,
     "phone": is_phone,
     "card": is_card,
     "iban": is_iban,
