@@ -104,7 +104,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "time-to-first-token": {"budget_ms": 100},
 }
 REGISTRY = built_in_registry()
-ELSEWHERE = {"process", "webhook", *(evaluator.type for evaluator in judge.EVALUATORS)}
+ELSEWHERE = {"process", "webhook", "sql", *(evaluator.type for evaluator in judge.EVALUATORS)}
 """Types that judge outside of this process: the traces here are too many for them."""
 EVALUATORS = [
     REGISTRY.build(row.type, CONFIGS.get(row.type))
