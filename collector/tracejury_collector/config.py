@@ -21,6 +21,7 @@ from tracejury_evaluators.endpoint import JudgeEndpoint, resolve
 
 _UNITS_S = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _UNITS_BYTES = {"b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
+MAX_PLUGINS = 100
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
@@ -232,6 +233,12 @@ class Config(_Section):
         default=[],
         max_length=MAX_FILES,
         description="files of dialects of your own ([custom-dialects.md](custom-dialects.md))",
+    )
+    plugins: list[Annotated[str, Field(min_length=1)]] = Field(
+        default=[],
+        max_length=MAX_PLUGINS,
+        description="modules, or files beside this one, that bring evaluators "
+        "([evaluators.md](evaluators.md#plugins))",
     )
     evaluators: dict[str, EvaluatorSpec] = Field(
         default={}, description="named evaluators: type, config, criteria and timeout"

@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +57,13 @@ class ChildSettings:
     """What every child is told.
 
     `dialects` are those that users bring: file and data. They are read once, so that a file that
-    changes meanwhile divides no children.
+    changes meanwhile divides no children. `catalog` is a file that says what evaluators there are;
+    `folder` is where the paths of plugins start.
     """
 
     config: str
+    folder: str
+    catalog: str
     dialects: list[tuple[str, Any]]
     store_socket: str
     grpc_address: str
@@ -73,8 +77,10 @@ def serve(config_path: str | None) -> int:
     """Run the service until it is told to stop; return its exit code."""
     _log_to_stderr("supervisor")
     try:
-        config = load_config(Path(config_path) if config_path else None)
-        with _runtime(config, load_dialects(config)) as settings:
+        path = Path(config_path) if config_path else None
+        config = load_config(path)
+        folder = path.absolute().parent if path else Path.cwd()
+        with _runtime(config, load_dialects(config), folder) as settings:
             return Supervisor(_children(config, settings), _announce(settings)).run()
     except ConfigError as error:
         print(f"tracejury: {error}", file=sys.stderr)  # noqa: T201
@@ -82,8 +88,10 @@ def serve(config_path: str | None) -> int:
 
 
 @contextlib.contextmanager
-def _runtime(config: Config, dialects: list[CustomDialect]) -> Iterator[ChildSettings]:
-    """Hold the listening sockets and the directory of the store's socket."""
+def _runtime(
+    config: Config, dialects: list[CustomDialect], folder: Path
+) -> Iterator[ChildSettings]:
+    """Hold the listening sockets and the directory of the store's socket and of the catalog."""
     _refuse_shared_ports(config.listen)
     deadline_s = time.monotonic() + PREDECESSOR_S
     with contextlib.ExitStack() as stack:
@@ -96,8 +104,12 @@ def _runtime(config: Config, dialects: list[CustomDialect]) -> Iterator[ChildSet
         api = bound("listen.api", config.listen.api)
         directory = tempfile.mkdtemp(prefix="tracejury-")
         stack.callback(shutil.rmtree, directory, ignore_errors=True)
+        catalog_file = Path(directory) / "catalog.json"
+        catalog_file.write_bytes(_described(config, folder))
         yield ChildSettings(
             config=config.model_dump_json(),
+            folder=str(folder),
+            catalog=str(catalog_file),
             dialects=[(custom.file, custom.data) for custom in dialects],
             store_socket=str(Path(directory) / "store.sock"),
             grpc_address=_address(grpc),
@@ -106,6 +118,13 @@ def _runtime(config: Config, dialects: list[CustomDialect]) -> Iterator[ChildSet
             api_fd=api.fileno(),
             api_address=_address(api),
         )
+
+
+def _described(config: Config, folder: Path) -> bytes:
+    """Return the catalog of evaluators as JSON; no other child than store and jury needs it."""
+    from tracejury_collector.jury.describe import describe
+
+    return describe(config, folder).model_dump_json().encode()
 
 
 def _refuse_shared_ports(listen: Listen) -> None:
@@ -243,13 +262,19 @@ async def _run_receiver(settings: ChildSettings, stop: asyncio.Event) -> None:
 
 async def _run_jury(settings: ChildSettings, stop: asyncio.Event) -> None:
     from tracejury_collector.jury import process
+    from tracejury_collector.jury.catalog import Catalog
+    from tracejury_evaluators.plugins import PluginRegistry
 
+    catalog = Catalog.model_validate_json(Path(settings.catalog).read_bytes())
+    registry = partial(PluginRegistry, Path(settings.folder), catalog.plugins())
     _ready()
-    await process.run(Config.model_validate_json(settings.config), settings.store_socket, stop)
+    config = Config.model_validate_json(settings.config)
+    await process.run(config, settings.store_socket, stop, registry=registry)
 
 
 async def _run_store(settings: ChildSettings, stop: asyncio.Event) -> None:
     from tracejury_collector import storing
+    from tracejury_collector.jury.catalog import Catalog
 
     config = Config.model_validate_json(settings.config)
     _limit_address_space(config.database.address_space)
@@ -264,6 +289,7 @@ async def _run_store(settings: ChildSettings, stop: asyncio.Event) -> None:
                 "api": settings.api_address,
             },
             dialect_files={data["name"]: file for file, data in settings.dialects},
+            catalog=Catalog.model_validate_json(Path(settings.catalog).read_bytes()),
             ready=_ready,
         ),
         stop,

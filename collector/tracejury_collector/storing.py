@@ -22,6 +22,7 @@ from tracejury_collector.config import Config
 from tracejury_collector.errors import InUse
 from tracejury_collector.http_server import http_server
 from tracejury_collector.importing import make_ingest
+from tracejury_collector.jury.catalog import Catalog
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.store.append import Appender
 from tracejury_collector.store.database import Database
@@ -29,7 +30,6 @@ from tracejury_collector.store.lag import Lag
 from tracejury_collector.store.server import Hello, ReceiverDesk, StoreServer
 from tracejury_collector.store.unread import UnreadLog
 from tracejury_collector.worker import Worker
-from tracejury_evaluators.registry import default_registry
 
 _API_DRAIN_S = 1
 _PRIVATE = 0o077
@@ -49,6 +49,7 @@ class StoreSettings:
     store_socket: str
     api_fd: int
     listen: Mapping[str, str]
+    catalog: Catalog
     ready: Callable[[], None]
     dialect_files: Mapping[str, str]
     """The dialects that users bring, by name: the files that they come from."""
@@ -57,7 +58,7 @@ class StoreSettings:
 async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
     """Keep the store until `stop` is set; then finish what was taken, and close the file.
 
-    Raises: ConfigError when the database, a rule or an evaluator cannot be used.
+    Raises: ConfigError when the database or a rule cannot be used.
     """
     config = settings.config
     os.umask(_PRIVATE)
@@ -65,7 +66,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
     db = await _open(config, stop)
     try:
         appender = await asyncio.to_thread(Appender, db)
-        jury = JuryPool(db, config, default_registry())
+        jury = JuryPool(db, config, settings.catalog.roster(config))
         unread = UnreadLog(db)
         await asyncio.to_thread(_forget_what_is_read, unread)
         receivers = _Receivers(appender, unread)
@@ -83,6 +84,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             version=version("tracejury"),
             listen=settings.listen,
             dialect_files=settings.dialect_files,
+            evaluator_types=settings.catalog.types,
             ready=lambda: receivers.count > 0,
         )
         async with (

@@ -1,11 +1,10 @@
-"""The evaluators that can be named in a config: the built-in ones and those of plugins."""
+"""The evaluators that can be named in a config: a registry of types, and those built in."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from pydantic import ValidationError
@@ -26,10 +25,9 @@ from tracejury_evaluators import (
     tools,
     trajectory,
 )
+from tracejury_evaluators.loading import FOREIGN
 
-ENTRY_POINT_GROUP = "tracejury.evaluators"
 BUILT_IN_ORIGIN = "built in"
-FOREIGN = "__tracejury_evaluator__"
 
 FAMILIES = (
     output,
@@ -72,23 +70,34 @@ class Registry:
         self._origins: dict[str, str] = {}
         self._rows: dict[str, EvaluatorType] = {}
 
-    def register(self, definition: object, *, origin: str) -> None:
+    def register(
+        self, definition: object, *, origin: str, name: str = "", source_hash: str = ""
+    ) -> str:
         """Add an evaluator class, a function made an evaluator, or a class of another system.
 
         The latter has a class method `__tracejury_evaluator__` that returns the evaluator class
-        that stands for it. `origin` says where it comes from, for messages.
+        that stands for it. `origin` says where it comes from, for messages; `name` is the type
+        under which it is registered, and returned, where that is not its own. `source_hash` goes
+        into the fingerprints, so that other contents of a file make another evaluator.
         Raises: DefinitionError where it is no evaluator, or where its name is taken.
         """
         evaluator = _evaluator_class(definition, origin)
-        name = evaluator.type
+        name = name or evaluator.type
         if name in self._classes:
             raise DefinitionError(
                 f"evaluator type {name!r} of {origin} is already registered "
                 f"({self._origins[name]}); rename one of the two"
             )
-        self._rows[name] = _row(evaluator, origin)
+        self._rows[name] = _row(evaluator, name, origin)
         self._classes[name] = evaluator
         self._origins[name] = origin
+        if source_hash:
+            evaluator.source_hash = source_hash
+        return name
+
+    def knows(self, type_name: object) -> bool:
+        """Whether a type is registered."""
+        return type_name in self._classes
 
     def types(self) -> list[EvaluatorType]:
         """All types: the built-in ones in their order, then plugins as they were registered."""
@@ -139,37 +148,6 @@ def built_in_registry() -> Registry:
     return registry
 
 
-def default_registry() -> Registry:
-    """The built-in evaluators, then those of the entry points `tracejury.evaluators`.
-
-    Raises: DefinitionError where an installed plugin cannot be used; it names the plugin.
-    """
-    registry = built_in_registry()
-    add_entry_points(registry, entry_points(group=ENTRY_POINT_GROUP))
-    return registry
-
-
-def add_entry_points(registry: Registry, found: Iterable[EntryPoint]) -> None:
-    """Register what entry points name, in order of their names."""
-    for entry_point in sorted(found, key=lambda entry: (entry.name, entry.value)):
-        registry.register(_loaded(entry_point), origin=_origin(entry_point))
-
-
-def _loaded(entry_point: EntryPoint) -> object:
-    try:
-        return entry_point.load()
-    except BaseException as error:
-        raise DefinitionError(
-            f"{_origin(entry_point)} cannot be loaded: {type(error).__name__}: {error}; "
-            "mend or uninstall the plugin"
-        ) from error
-
-
-def _origin(entry_point: EntryPoint) -> str:
-    package = f" of {entry_point.dist.name}" if entry_point.dist else ""
-    return f"entry point {entry_point.name!r} ({entry_point.value}){package}"
-
-
 def _evaluator_class(definition: object, origin: str) -> type[Evaluator[Any]]:
     if isinstance(definition, EvaluatorFunction):
         return definition.evaluator_type
@@ -199,16 +177,17 @@ def _standing_for(foreign: type[Any], origin: str) -> object:
         ) from error
 
 
-def _row(evaluator: type[Evaluator[Any]], origin: str) -> EvaluatorType:
+def _row(evaluator: type[Evaluator[Any]], name: str, origin: str) -> EvaluatorType:
     try:
         config_schema, criteria_schema = evaluator.config_schema(), evaluator.criteria_schema()
     except Exception as error:
+        first_line = str(error).partition("\n")[0]
         raise DefinitionError(
-            f"{origin}: {evaluator.type} has a field without a JSON Schema: {error}; "
+            f"{origin}: {evaluator.type} has a field without a JSON Schema: {first_line}; "
             "use types that JSON can hold"
         ) from error
     return EvaluatorType(
-        type=evaluator.type,
+        type=name,
         label=evaluator.label or evaluator.type.replace("-", " ").capitalize(),
         description=inspect.cleandoc(evaluator.__doc__ or ""),
         config_schema=config_schema,

@@ -17,8 +17,8 @@ import yaml
 
 from tracejury_evaluators.composite.named import with_members
 from tracejury_evaluators.endpoint import JudgeEndpoint, use_endpoint
+from tracejury_evaluators.plugins import ENTRY_POINT_GROUP
 from tracejury_evaluators.registry import (
-    ENTRY_POINT_GROUP,
     FAMILIES,
     EvaluatorType,
     built_in_registry,

@@ -30,12 +30,6 @@ def last_words(directory: Path, config: str) -> str:
 @pytest.mark.parametrize(
     ("config", "fault", "remedy"),
     [
-        ("evaluators: {x: {type: latency-budgt}}", "'latency-budgt'", "'latency-budget'"),
-        (
-            "evaluators: {x: {type: latency-budget, config: {budget: 3}}}",
-            "config.budget:",
-            "'budget_ms'",
-        ),
         (RULE % "latncy_ms > 3", "'latncy_ms > 3'", '"latency_ms"'),
         (RULE % '"len(range(100000000)) > 3"', "'range'", "FROM"),
         ("storage: /proc/nowhere/tracejury.duckdb", "no such directory", "`storage`"),
@@ -50,6 +44,27 @@ def test_what_the_store_cannot_use_is_the_last_line(
     assert "CRITICAL" in line
     assert fault in line
     assert remedy in line
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ("evaluators: {x: {type: latency-budgt}}", "evaluators.x: evaluator type 'latency-budgt'"),
+        ("evaluators: {x: {type: latency-budget, config: {budget: 3}}}", "mean 'budget_ms'?"),
+        ("evaluators: {x: {type: no-loops, criteria: {a: 1}}}", "criteria.a: unknown field"),
+        ("evaluators: {x: {type: 'file://chek.py:A'}}", "did you mean 'check.py'?"),
+        ("plugins: [./chek.py]", "no file 'chek.py' in "),
+        ("plugins: [no_such_package.checks]", "no module is named 'no_such_package'; install it"),
+        ("plugins: [./check.py]", "plugin './check.py': importing it ended the process (exit code"),
+    ],
+)
+def test_an_evaluator_that_cannot_be_used_is_the_last_line(
+    tmp_path: Path, config: str, words: str
+) -> None:
+    (tmp_path / "check.py").write_text("import os\nos._exit(3)\n")
+    line = last_words(tmp_path, f"{FREE}storage: {tmp_path / 'db'}\n{config}\n")
+    assert line.startswith("tracejury: ")
+    assert words in line
 
 
 def test_two_addresses_that_are_the_same_are_refused(tmp_path: Path) -> None:

@@ -18,12 +18,13 @@ from tracejury_collector.api.app import create_app
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.config import Config, parse_config
 from tracejury_collector.importing import make_ingest
+from tracejury_collector.jury.catalog import DescribedType, catalog_of
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.store.append import Appender
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.unread import UnreadLog
 from tracejury_collector.worker import Worker
-from tracejury_evaluators.registry import default_registry
+from tracejury_evaluators.plugins import default_registry
 
 START_NS = 1_790_000_000_000_000_000
 SECOND_NS = 1_000_000_000
@@ -74,9 +75,10 @@ def running_api(directory: Path, **settings: Any) -> Iterator[Api]:
     clock = Clock()
     try:
         appender = Appender(db, clock)
-        jury = JuryPool(db, config, default_registry(), clock)
+        catalog = catalog_of(config, default_registry())
+        jury = JuryPool(db, config, catalog.roster(config), clock)
         worker = Worker(db, config, jury, clock)
-        context = _context(db, config, worker, jury, appender)
+        context = _context(db, config, worker, jury, appender, catalog.types)
         with TestClient(create_app(context), base_url="http://127.0.0.1:4319") as http:
             yield Api(context=context, appender=appender, worker=worker, clock=clock, http=http)
     finally:
@@ -84,7 +86,12 @@ def running_api(directory: Path, **settings: Any) -> Iterator[Api]:
 
 
 def _context(
-    db: Database, config: Config, worker: Worker, jury: JuryPool, appender: Appender
+    db: Database,
+    config: Config,
+    worker: Worker,
+    jury: JuryPool,
+    appender: Appender,
+    evaluator_types: list[DescribedType],
 ) -> ApiContext:
     return ApiContext(
         db=db,
@@ -95,6 +102,7 @@ def _context(
         started_ns=START_NS,
         version="0.0.test",
         listen={"otlp_http": "127.0.0.1:4318"},
+        evaluator_types=evaluator_types,
     )
 
 

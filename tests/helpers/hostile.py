@@ -15,7 +15,8 @@ from tracejury.evaluator import evaluator
 from tracejury.trace import Trace
 from tracejury_collector.config import Config
 from tracejury_collector.jury import process
-from tracejury_evaluators.registry import Registry, default_registry
+from tracejury_evaluators.plugins import default_registry
+from tracejury_evaluators.registry import Registry
 
 POISON = "f"
 """Traces whose id ends like this are the ones that hostile evaluators attack."""

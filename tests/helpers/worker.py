@@ -15,10 +15,12 @@ from tracejury_collector.config import Config, parse_config
 from tracejury_collector.jury.intake import Intake
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.jury.recorder import Recorder
+from tracejury_collector.jury.roster import build_roster
 from tracejury_collector.store.append import Appended, Appender
 from tracejury_collector.store.database import Database
 from tracejury_collector.worker import Worker
-from tracejury_evaluators.registry import Registry, default_registry
+from tracejury_evaluators.plugins import default_registry
+from tracejury_evaluators.registry import Registry
 
 SECOND_NS = 1_000_000_000
 JUDGED = {"default": {"evaluators": ["non-empty-output", "no-loops"]}}
@@ -56,7 +58,8 @@ class Bench:
         """Open the database and build the parts."""
         self.db = Database.open(str(self.path), self.config.database)
         self.appender = Appender(self.db, now_ns=self.clock)
-        self.jury = JuryPool(self.db, self.config, self.registry, now_ns=self.clock)
+        roster = build_roster(self.config, self.registry)
+        self.jury = JuryPool(self.db, self.config, roster, now_ns=self.clock)
         self.worker = Worker(self.db, self.config, self.jury, now_ns=self.clock)
 
     def restart(self) -> None:

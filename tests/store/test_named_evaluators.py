@@ -17,7 +17,8 @@ from tracejury_collector.jury.judging import Bench as JuryBench
 from tracejury_collector.jury.progress import Progress
 from tracejury_collector.jury.protocol import JobOrder, JudgeOrder, read_outcomes
 from tracejury_collector.jury.roster import Seat, build_roster
-from tracejury_evaluators.registry import Registry, default_registry
+from tracejury_evaluators.plugins import default_registry
+from tracejury_evaluators.registry import Registry
 
 
 class Expected(Criteria):
@@ -123,14 +124,17 @@ def test_jobs_that_waited_while_the_criteria_changed_are_not_judged_by_others(
 
 def test_a_jury_process_judges_by_the_default_criteria(tmp_path: Path) -> None:
     sent: list[bytes] = []
+    sees = {"type": "sees", "config": {}, "fingerprint": seat().fingerprint}
     evaluators = {
-        "rome": {"type": "sees", "config": {}, "criteria": {"city": "Rome"}},
-        "none": {"type": "sees", "config": {}, "criteria": {}},
+        "rome": {**sees, "criteria": {"city": "Rome"}},
+        "none": {**sees, "criteria": {}},
+        "changed": {**sees, "criteria": {"city": "Rome"}, "fingerprint": "f00"},
     }
-    jobs = [JobOrder(run=1, evaluators=("rome", "none"), trace=b'{"trace_id":"1"}')]
+    jobs = [JobOrder(run=1, evaluators=tuple(evaluators), trace=b'{"trace_id":"1"}')]
     order = JudgeOrder(id=1, evaluators=evaluators, jobs=jobs)
     bench_ = JuryBench(registry(), Progress.create(tmp_path / "progress"))
     bench_.judge(order, lambda items, done: sent.extend(items), lambda: False)
-    rome, none = (item.outcome for item in read_outcomes(b"[" + b",".join(sent) + b"]"))
+    rome, none, changed = (item.outcome for item in read_outcomes(b"[" + b",".join(sent) + b"]"))
     assert rome["details"] == {"city": "Rome", "max_words": 10}
     assert none["message"] == "criteria.city: this field is required"
+    assert changed["message"] == "sees was changed since the service was started; start it again"

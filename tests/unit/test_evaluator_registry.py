@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -14,12 +15,11 @@ from tracejury.errors import DefinitionError
 from tracejury.evaluator import run_evaluator
 from tracejury.result import Score
 from tracejury.testing import make_trace
+from tracejury_evaluators.plugins import PluginRegistry, default_registry, installed_plugins
 from tracejury_evaluators.registry import (
     BUILT_IN,
     Registry,
-    add_entry_points,
     built_in_registry,
-    default_registry,
 )
 
 HERE = "tests.unit.test_evaluator_registry"
@@ -111,6 +111,17 @@ class Both(Evaluator):
         return True
 
 
+def with_entry_point(name: str, value: str) -> PluginRegistry:
+    registry = PluginRegistry(Path())
+    add_entry_point(registry, name, value)
+    return registry
+
+
+def add_entry_point(registry: PluginRegistry, name: str, value: str) -> None:
+    for plugin in installed_plugins([entry(name, value)]):
+        registry.add(plugin)
+
+
 def entry(name: str, value: str) -> EntryPoint:
     return EntryPoint(name=name, value=value, group="tracejury.evaluators")
 
@@ -138,8 +149,7 @@ def test_the_default_registry_holds_the_built_ins() -> None:
 
 
 def test_an_entry_point_adds_a_type() -> None:
-    registry = built_in_registry()
-    add_entry_points(registry, [entry("hello", f"{HERE}:says_hello")])
+    registry = with_entry_point("hello", f"{HERE}:says_hello")
     row = registry.types()[-1]
     assert (row.type, row.label, row.builtin) == ("says-hello", "Says hello", False)
     assert row.description == "Passes if the answer greets.\n\nBy name, if one is given."
@@ -164,9 +174,9 @@ def test_an_entry_point_adds_a_type() -> None:
     ],
 )
 def test_a_plugin_that_cannot_be_used_is_named(value: str, message: str) -> None:
-    registry = built_in_registry()
+    registry = PluginRegistry(Path())
     with pytest.raises(DefinitionError) as raised:
-        add_entry_points(registry, [entry("plugin", value)])
+        add_entry_point(registry, "plugin", value)
     assert message in str(raised.value)
     assert "entry point 'plugin'" in str(raised.value)
     assert [row.type for row in registry.types()] == [cls.type for cls in BUILT_IN]
@@ -242,8 +252,7 @@ def test_a_function_of_no_kind_is_refused() -> None:
 
 
 def test_a_class_of_another_system_is_registered_by_what_stands_for_it() -> None:
-    registry = built_in_registry()
-    add_entry_points(registry, [entry("theirs", f"{HERE}:Checker")])
+    registry = with_entry_point("theirs", f"{HERE}:Checker")
     row = registry.types()[-1]
     assert (row.type, row.origin) == ("checker", f"entry point 'theirs' ({HERE}:Checker)")
     assert run_evaluator(registry.build("checker"), make_trace(output="fine")) == Score(1.0, "pass")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Literal
 
 from tracejury_collector.config import Config
+from tracejury_collector.jury.catalog import DescribedType
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.store.database import Database
 from tracejury_collector.worker import Worker
@@ -35,6 +36,7 @@ class ApiContext:
     uses and resolves once it is stored; it raises MalformedRequest for what cannot be parsed.
     `listen` says where the service really listens: grpc, otlp_http, api -> "host:port".
     `dialect_files` names the file of each dialect that a user brings.
+    `evaluator_types` are those built in and those of plugins.
     `ready` says whether the service does its work yet.
     """
 
@@ -47,4 +49,5 @@ class ApiContext:
     version: str
     listen: Mapping[str, str] = field(default_factory=dict)
     dialect_files: Mapping[str, str] = field(default_factory=dict)
+    evaluator_types: Sequence[DescribedType] = ()
     ready: Callable[[], bool] = lambda: True

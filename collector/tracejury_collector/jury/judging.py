@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
+from tracejury.bounds import clip
 from tracejury.codec import load_trace
-from tracejury.errors import DefinitionError
+from tracejury.errors import TracejuryError
 from tracejury.evaluator import Evaluator, run_evaluator
 from tracejury.result import Failure, Outcome, outcome_to_json
 from tracejury.trace import Trace
@@ -46,10 +47,9 @@ class Bench:
 
         Stops early, with what it has, once it must leave.
         """
-        members = {name: self._member(spec) for name, spec in order.evaluators.items()}
         items: list[bytes] = []
         flushed_s = time.monotonic()
-        for item in self._run_all(order.jobs, members):
+        for item in self._run_all(order):
             items.append(item)
             if must_leave():
                 break
@@ -59,22 +59,36 @@ class Bench:
         self._progress.mark(0)
         send(items, True)
 
-    def _run_all(self, jobs: Iterable[JobOrder], members: Mapping[str, _Member]) -> Iterator[bytes]:
-        for job in jobs:
+    def _run_all(self, order: JudgeOrder) -> Iterator[bytes]:
+        members: dict[str, _Member] = {}
+        for job in order.jobs:
             self._progress.mark(job.run)
             trace = _load(job)
             for run, name in enumerate(job.evaluators, start=job.run):
                 self._progress.mark(run)
+                if name not in members:  # after the mark: building may import a plugin
+                    members[name] = self._member(order.evaluators[name])
                 yield _run(run, members[name], trace)
 
     def _member(self, spec: Mapping[str, Any]) -> _Member:
-        key = orjson.dumps([spec["type"], spec["config"]], option=orjson.OPT_SORT_KEYS)
+        wanted = [spec["type"], spec["config"], spec["fingerprint"]]
+        key = orjson.dumps(wanted, option=orjson.OPT_SORT_KEYS)
         if key not in self._built:
-            try:
-                self._built[key] = self._registry.build(spec["type"], spec["config"])
-            except DefinitionError as error:
-                self._built[key] = Failure(error_type="DefinitionError", message=str(error))
+            self._built[key] = self._build(*wanted)
         return _Member(evaluator=self._built[key], criteria=spec["criteria"])
+
+    def _build(
+        self, type_name: str, config: Mapping[str, Any], fingerprint: str
+    ) -> Evaluator[Any] | Failure:
+        try:
+            built = self._registry.build(type_name, config)
+            if built.fingerprint() == fingerprint:
+                return built
+        except BaseException as error:  # noqa: BLE001 plugins may raise anything
+            name = "DefinitionError" if isinstance(error, TracejuryError) else type(error).__name__
+            return Failure(error_type=name, message=clip(str(error), 1000))
+        message = f"{type_name} was changed since the service was started; start it again"
+        return Failure(error_type="DefinitionError", message=message)
 
 
 def _load(job: JobOrder) -> Trace | Failure:

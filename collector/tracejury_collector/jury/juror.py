@@ -143,4 +143,9 @@ class Juror:
 
 def _ordered(seat: Seat) -> dict[str, Any]:
     """What a jury process is told of an evaluator."""
-    return {"type": seat.type, "config": seat.config, "criteria": seat.criteria}
+    return {
+        "type": seat.type,
+        "config": seat.config,
+        "criteria": seat.criteria,
+        "fingerprint": seat.fingerprint,
+    }

@@ -23,7 +23,7 @@ from tracejury_collector.jury.juror import Entry, Juror
 from tracejury_collector.jury.lane import Lane
 from tracejury_collector.jury.protocol import read_outcomes
 from tracejury_collector.jury.recorder import Recorder
-from tracejury_collector.jury.roster import Builder, build_roster
+from tracejury_collector.jury.roster import Seat
 from tracejury_collector.jury.traces import TraceKey, TraceSource
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.ledger import AttemptsWrite
@@ -56,14 +56,10 @@ class JuryPool:
         self,
         db: Database,
         config: Config,
-        registry: Builder,
+        roster: Mapping[str, Seat],
         now_ns: Callable[[], int] = time.time_ns,
     ) -> None:
-        """Check the configured evaluators.
-
-        Raises: ConfigError naming the evaluator that cannot be built.
-        """
-        self.roster = build_roster(config, registry)
+        self.roster = roster
         self._db = db
         self._timeout_s = config.jury.timeout
         self._now_ns = now_ns

@@ -19,7 +19,6 @@ from tracejury_collector.jury.progress import Progress
 from tracejury_collector.jury.protocol import JudgeOrder, hello, outcomes_frame, read_judge
 from tracejury_collector.jury.roster import RegistryFactory
 from tracejury_evaluators.endpoint import use_endpoint
-from tracejury_evaluators.registry import default_registry
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +33,7 @@ async def run(
     store_socket: str,
     stop: asyncio.Event,
     *,
-    registry: RegistryFactory = default_registry,
+    registry: RegistryFactory,
 ) -> None:
     """Judge until `stop` is set, or until evaluators have left too little memory to go on."""
     confine(config.jury.memory)

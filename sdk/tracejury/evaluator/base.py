@@ -58,6 +58,7 @@ class Evaluator(WithAliases, Generic[C]):
     version: ClassVar[int] = 1
     label: ClassVar[str] = ""
     timeout_s: ClassVar[float | None] = None
+    source_hash: ClassVar[str] = ""
     _criteria_type: ClassVar[builtins.type[Criteria]] = Criteria
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -97,5 +98,9 @@ class Evaluator(WithAliases, Generic[C]):
         return cls.criteria_type().model_json_schema()
 
     def fingerprint(self) -> str:
-        """16 hex digits of type, version and config with defaults: equal ones judge alike."""
-        return fingerprint_of(self.type, self.version, self.model_dump(by_alias=True))
+        """16 hex digits of type, version and config with defaults: equal ones judge alike.
+
+        An evaluator from a file of a plugin has the hash of that file in it.
+        """
+        config = self.model_dump(by_alias=True)
+        return fingerprint_of(self.type, self.version, config, self.source_hash)

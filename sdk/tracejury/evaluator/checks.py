@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from tracejury.errors import DefinitionError
 
-CLASS_VARIABLES = ("type", "version", "label", "timeout_s", "aliases")
+CLASS_VARIABLES = ("type", "version", "label", "timeout_s", "aliases", "source_hash")
 METHODS = ("evaluate", "fingerprint", "criteria_type", "config_schema", "criteria_schema")
 TYPE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]{0,99}")
 

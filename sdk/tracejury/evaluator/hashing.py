@@ -14,9 +14,11 @@ from pydantic_core import to_jsonable_python
 MAX_DEPTH = 100
 
 
-def fingerprint_of(type_name: str, version: int, config: Mapping[str, Any]) -> str:
-    """16 hex digits of an evaluator's type, version and config."""
-    return _digest([type_name, version, config])
+def fingerprint_of(
+    type_name: str, version: int, config: Mapping[str, Any], source_hash: str = ""
+) -> str:
+    """16 hex digits of an evaluator's type, version, config and, where it has one, its source."""
+    return _digest([type_name, version, config, *filter(None, [source_hash])])
 
 
 def criteria_hash(criteria: Mapping[str, Any] | BaseModel | None) -> str:
