@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer import Typer
 from typer.testing import CliRunner, Result
 
 from tests.helpers.acme import DIALECT, write_run
@@ -21,7 +23,21 @@ from tests.helpers.docs import DOCS
 from tests.helpers.otlp import make_span, request_of, to_json
 from tracejury.cli import app
 
-COMMANDS = ["serve", "demo", "traces", "sessions", "explain", "sql", "import", "dialects", "doctor"]
+COMMANDS = [
+    "serve",
+    "demo",
+    "traces",
+    "sessions",
+    "explain",
+    "evaluators",
+    "evaluate",
+    "add evaluator",
+    "register evaluator",
+    "sql",
+    "import",
+    "dialects",
+    "doctor",
+]
 NOBODY = "http://127.0.0.1:9"
 TRACE = f"{1:032x}"
 
@@ -252,31 +268,41 @@ def test_a_configuration_that_cannot_be_used_is_2(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_an_example(command: str) -> None:
-    result = run(command, "--help")
+    result = run(*command.split(), "--help")
     assert result.exit_code == 0
     assert f"tracejury {command}" in result.stdout.split("Example:")[1]
 
 
 def test_the_commands_of_the_service_are_found_by_entry_point() -> None:
     names = {entry.name for entry in entry_points(group="tracejury.services")}
-    assert {"serve", "demo", "doctor"} <= names
+    assert {"serve", "demo", "doctor", "evaluators", "evaluate"} <= names
+
+
+def command_names(group: Typer = app, above: str = "") -> list[str]:
+    """The commands of a group and of the groups in it."""
+    own = [f"{above}{c.name or (c.callback and c.callback.__name__)}" for c in
+           group.registered_commands]  # fmt: skip
+    for inner in group.registered_groups:
+        assert inner.typer_instance
+        own += command_names(inner.typer_instance, f"{above}{inner.name} ")
+    return own
 
 
 def test_every_command_and_option_stands_in_the_documentation() -> None:
     text = (DOCS / "cli.md").read_text("utf-8")
-    assert sorted(
-        str(c.name or (c.callback and c.callback.__name__)) for c in app.registered_commands
-    ) == sorted(COMMANDS)
-    missing = [c for c in COMMANDS if f"## tracejury {c}" not in text]
+    assert sorted(command_names()) == sorted(COMMANDS)
+    missing = [c for c in COMMANDS if f"## tracejury {c}\n" not in text]
     assert missing == []
     for command in COMMANDS:
-        section = text.split(f"## tracejury {command}")[1].split("\n## ")[0]
+        section = text.split(f"## tracejury {command}\n")[1].split("\n## ")[0]
+        examples = re.findall(r"```bash\n(.*?)```", section, re.DOTALL)
+        assert f"tracejury {command}" in "".join(examples), command
         options = {
             word.strip(",")
-            for word in run(command, "--help").stdout.split()
-            if word.startswith("--")
+            for word in run(*command.split(), "--help").stdout.split()
+            if word.startswith("--") and word.strip(",") != "--help"
         }
-        assert [o for o in sorted(options - {"--help"}) if f"`{o}" not in section] == [], command
+        assert [o for o in sorted(options) if f"`{o}" not in section] == [], command
 
 
 def test_doctor_finds_what_is_wrong_and_says_the_remedy(

@@ -23,6 +23,7 @@ found = module
 for name in order["name"].split("."):
     found = getattr(found, name)
 found = getattr(found, "evaluator_type", found)
+found.source_hash = order["source_hash"]
 print(found.model_validate(order["config"]).fingerprint())
 """
 
@@ -39,6 +40,7 @@ def fingerprint_elsewhere(evaluator: Evaluator[Any]) -> str | None:
         "module": cls.__module__,
         "file": file,
         "name": cls.__qualname__,
+        "source_hash": getattr(cls, "source_hash", ""),
         "config": evaluator.model_dump(mode="json", by_alias=True),
     }
     done = subprocess.run(

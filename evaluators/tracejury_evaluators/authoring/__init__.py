@@ -1,0 +1,1 @@
+"""The commands for authors of evaluators: list, try, add and register."""
