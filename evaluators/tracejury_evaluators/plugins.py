@@ -121,10 +121,10 @@ class PluginRegistry(Registry):
         Raises: DefinitionError for an unknown one, or where its plugin cannot be used.
         """
         if not self.knows(type_name):
-            if type_name in self._later:
-                self.add(self._later[type_name])
-            elif isinstance(type_name, str) and type_name.startswith(FILE_SCHEME):
+            if isinstance(type_name, str) and type_name.startswith(FILE_SCHEME):
                 self._add_file(type_name)
+            elif type_name in self._later:
+                self.add(self._later[type_name])
         return super().evaluator_class(type_name)
 
     def _add_file(self, type_name: str) -> None:

@@ -16,6 +16,7 @@ from tracejury.errors import ApiError, UnreachableError
 from tracejury.otlp_files import read_requests
 from tracejury.rest import (
     DialectReport,
+    EvaluatorType,
     Explanation,
     Health,
     Imported,
@@ -209,6 +210,14 @@ class Client:
     def dialects(self, *, unread: int = 100) -> DialectReport:
         """Return the dialects, what was seen of each, and the `unread` most frequent unread."""
         return self._get("/api/dialects", DialectReport, {"unread": unread})
+
+    def evaluator_types(self) -> list[EvaluatorType]:
+        """Return the types of evaluators there are: those built in, then those of plugins."""
+        return self._get("/api/evaluator-types", Page[EvaluatorType]).items
+
+    def plugins(self) -> list[EvaluatorType]:
+        """Return the types of evaluators that plugins brought."""
+        return self._get("/api/plugins", Page[EvaluatorType]).items
 
     def health(self) -> Health:
         """Return the state of the service once it is ready to be used."""

@@ -289,6 +289,19 @@ class DialectSeen(Document):
     enable: str = Field(default="", description="what to set to record more")
 
 
+class EvaluatorType(Document):
+    """A type of evaluator; the schemas are JSON Schema of its config and of a case's criteria."""
+
+    type: str
+    label: str
+    description: str = ""
+    config_schema: dict[str, Any] = {}
+    criteria_schema: dict[str, Any] = {}
+    builtin: bool
+    origin: Literal["built_in", "entry_point", "module", "file"] = "built_in"
+    plugin: str | None = Field(default=None, description="the plugin that brought it")
+
+
 class UnreadAttribute(Document):
     """An attribute or event that looks like GenAI content and that no rule reads.
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from tests.helpers.jury import wait_until
+from tests.helpers.otlp import make_span, request_of, to_json
+from tests.helpers.service import FAST, RunningService, eventually, running_service
 from tracejury_collector.config import Config, parse_config
 from tracejury_collector.errors import ConfigError
 from tracejury_collector.jury.describe import describe
@@ -132,3 +136,100 @@ def test_a_config_that_the_plugin_refuses_names_the_evaluator(tmp_path: Path) ->
             describe(config(evaluators={"hello": {"type": "greets", **given}}), tmp_path)
         assert str(raised.value).startswith("evaluators.hello: ")
         assert words in str(raised.value)
+
+
+def test_a_service_judges_by_a_file_beside_its_configuration(tmp_path: Path) -> None:
+    (tmp_path / "words.py").write_text("WORDS = ['Hello']\n")
+    source = "from words import WORDS\n" + GREETS.replace("Hello", "{WORDS[0]}")
+    (tmp_path / "checks.py").write_text(source)
+    (tmp_path / "one.py").write_text(GREETS.replace('"greets"', '"other"'))
+    settings = """
+plugins: [./checks.py]
+evaluators:
+  hello: {type: greets, config: {name: Ann}}
+  typed: {type: "file://one.py:greets", config: {name: Bob}}
+rules: {default: {evaluators: [hello, typed, no-loops]}}
+"""
+    with running_service(tmp_path, FAST + settings) as service:
+        assert [row["type"] for row in service.get("/api/plugins")["items"]] == [
+            "greets",
+            "file://one.py:greets",
+        ]
+        send(service, "Hello Ann")
+        found = judged(service, 3)
+        assert found["hello"][:2] == ["score", "pass"]
+        assert found["typed"][:2] == ["score", "fail"]
+        assert found["no-loops"][0] == "skip"
+
+
+HANGS_IN_THE_JURY = """
+import os, sys, time
+from tracejury import Trace, evaluator
+if "describing" not in " ".join(sys.orig_argv):
+    {act}
+
+@evaluator("two-faced")
+def two_faced(trace: Trace) -> bool:
+    return True
+"""
+
+
+@pytest.mark.parametrize(
+    ("act", "error_type"),
+    [
+        ("time.sleep(600)", "timeout"),
+        ("os._exit(3)", "abandoned"),
+        ("raise KeyboardInterrupt", "DefinitionError"),
+    ],
+)
+def test_a_plugin_that_fails_only_in_the_jury_harms_its_own_evaluators_alone(
+    tmp_path: Path, act: str, error_type: str
+) -> None:
+    (tmp_path / "checks.py").write_text(HANGS_IN_THE_JURY.replace("{act}", act))
+    settings = """
+jury: {timeout: 1s}
+plugins: [./checks.py]
+evaluators: {bad: {type: two-faced}}
+rules: {default: {evaluators: [bad, no-loops, non-empty-output]}}
+"""
+    with running_service(tmp_path, FAST + settings) as service:
+        send(service, "Hello")
+        found = judged(service, 3)
+        assert found["bad"] == ["failure", None, error_type]
+        assert found["non-empty-output"][:2] == ["score", "pass"]
+
+
+def test_a_file_that_changes_while_the_service_runs_judges_no_more(tmp_path: Path) -> None:
+    (tmp_path / "checks.py").write_text(GREETS)
+    settings = """
+plugins: [./checks.py]
+evaluators: {hello: {type: greets}}
+rules: {default: {evaluators: [hello, non-empty-output]}}
+"""
+    with running_service(tmp_path, FAST + settings) as service:
+        (tmp_path / "checks.py").write_text(GREETS + "# changed\n")
+        send(service, "Hello")
+        found = judged(service, 2)
+        assert found["hello"] == ["failure", None, "DefinitionError"]
+        assert found["non-empty-output"][0] == "score"
+
+
+def send(service: RunningService, answer: str) -> None:
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": answer}]}]
+    attributes = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.output.messages": json.dumps(said),
+    }
+    document = to_json(request_of(make_span()))
+    document["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["attributes"] = [
+        {"key": key, "value": {"stringValue": value}} for key, value in attributes.items()
+    ]
+    response = service.client.post(f"{service.api}/api/traces/import", json=document)
+    assert response.status_code == 200, response.text
+
+
+def judged(service: RunningService, count: int) -> dict[str, list[Any]]:
+    """Return outcome, verdict and error type by evaluator, once there are so many."""
+    query = "SELECT evaluator, outcome, verdict, error_type FROM scores"
+    eventually(lambda: len(service.sql(query)) == count, "it is judged", log=service.log)
+    return {row[0]: row[1:] for row in service.sql(query)}

@@ -18,13 +18,13 @@ from tracejury_collector.api.app import create_app
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.config import Config, parse_config
 from tracejury_collector.importing import make_ingest
-from tracejury_collector.jury.catalog import DescribedType, catalog_of
+from tracejury_collector.jury.catalog import DescribedType
+from tracejury_collector.jury.describe import describe
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.store.append import Appender
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.unread import UnreadLog
 from tracejury_collector.worker import Worker
-from tracejury_evaluators.plugins import default_registry
 
 START_NS = 1_790_000_000_000_000_000
 SECOND_NS = 1_000_000_000
@@ -75,7 +75,7 @@ def running_api(directory: Path, **settings: Any) -> Iterator[Api]:
     clock = Clock()
     try:
         appender = Appender(db, clock)
-        catalog = catalog_of(config, default_registry())
+        catalog = describe(config, directory)
         jury = JuryPool(db, config, catalog.roster(config), clock)
         worker = Worker(db, config, jury, clock)
         context = _context(db, config, worker, jury, appender, catalog.types)

@@ -9,7 +9,16 @@ from anyio import CapacityLimiter
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
-from tracejury_collector.api import dialects, health, imports, results, sessions, sql, traces
+from tracejury_collector.api import (
+    dialects,
+    health,
+    imports,
+    results,
+    sessions,
+    sql,
+    traces,
+    types,
+)
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.guard import SMALL_BODY_BYTES, BodyLimit, OriginGuard
 from tracejury_collector.api.measures import service_metrics
@@ -26,6 +35,7 @@ _TAGS = [
     {"name": "traces", "description": "What agents did."},
     {"name": "sessions", "description": "Traces of one conversation."},
     {"name": "results", "description": "What evaluators found."},
+    {"name": "evaluators", "description": "What can judge."},
     {"name": "sql", "description": "Read-only questions over the stable views."},
     {"name": "operation", "description": "Whether the service works."},
 ]
@@ -50,7 +60,7 @@ def create_app(context: ApiContext) -> FastAPI:
     app.state.sql_lane = CapacityLimiter(QUERIES_AT_ONCE)
     app.state.metrics = Metrics(lambda: service_metrics(context))
     install_problems(app)
-    for module in (imports, traces, sessions, results, sql, dialects, health):
+    for module in (imports, traces, sessions, results, sql, types, dialects, health):
         app.include_router(module.router)
     app.openapi = _described(app.openapi)  # type: ignore[method-assign]
     # The last one added sees a request first.
