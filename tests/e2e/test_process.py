@@ -21,6 +21,7 @@ from tracejury.evaluator import run_evaluator
 from tracejury.result import Failure, Outcome, Score
 from tracejury.testing import make_tool_call, make_trace
 from tracejury_evaluators.process.script import Process
+from tracejury_evaluators.process.webhook import Webhook
 from tracejury_evaluators.registry import built_in_registry
 
 RUN = """
@@ -121,6 +122,11 @@ def test_a_script_ends_with_the_jury_process_that_runs_it(tmp_path: Path) -> Non
             assert jury.kill_one()
             wait_until(lambda: not set(first) & set(left(folder)))
     wait_until(is_alone(folder))
+
+
+def test_a_script_may_run_longer_than_the_jury_lets_others() -> None:
+    assert Process(script="ls", timeout=300).timeout_s > 300
+    assert Webhook(url="https://a.example", timeout=300).timeout_s > 300
 
 
 def test_a_killed_guard_is_told_as_such() -> None:

@@ -32,6 +32,11 @@ def last_words(directory: Path, config: str) -> str:
     [
         (RULE % "latncy_ms > 3", "'latncy_ms > 3'", '"latency_ms"'),
         (RULE % '"len(range(100000000)) > 3"', "'range'", "FROM"),
+        (
+            "evaluators: {x: {type: sql, config: {sql: SELECT trace_id FROM traces}}}",
+            "evaluators.x: config.sql:",
+            "one of score and passed",
+        ),
         ("storage: /proc/nowhere/tracejury.duckdb", "no such directory", "`storage`"),
         ("storage: /proc/tracejury.duckdb", "/proc/tracejury.duckdb", "`storage`"),
     ],

@@ -18,6 +18,7 @@ from tracejury_evaluators.process.answer import outcome_of_answer, said_in
 from tracejury_evaluators.process.post import AnswerTooLarge, Post, Reply, send
 
 FAILED = "WebhookFailed"
+SPARE_S = 10.0
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?")
 OWN_HEADERS = ("host", "content-length", "content-type", "transfer-encoding", "accept-encoding")
@@ -76,6 +77,11 @@ class Webhook(Evaluator[PayloadCriteria]):
             if not HEADER_VALUE.fullmatch(value.get_secret_value()):
                 raise ValueError(f"the value of {name!r} is empty or holds what no header can")
         return headers
+
+    @property
+    def timeout_s(self) -> float:  # type: ignore[override]
+        """The longest run: that of the endpoint, and what it takes to write and read."""
+        return self.timeout + SPARE_S
 
     async def evaluate(self, trace: Trace, criteria: PayloadCriteria) -> Outcome:
         skip = missing_output(trace) if self.requires_output else None
