@@ -5,6 +5,11 @@ Change `uipath.eval.evaluators`, `uipath.eval.evaluators.base_evaluator`, `uipat
 """
 
 from tracejury_evaluators.adapters.uipath.evaluator import BaseEvaluator
+from tracejury_evaluators.adapters.uipath.folder import (
+    is_custom,
+    read_evaluators,
+    write_registration,
+)
 from tracejury_evaluators.adapters.uipath.helpers import (
     extract_tool_calls,
     extract_tool_calls_names,
@@ -44,5 +49,8 @@ __all__ = [
     "extract_tool_calls",
     "extract_tool_calls_names",
     "extract_tool_calls_outputs",
+    "is_custom",
+    "read_evaluators",
     "trace_to_str",
+    "write_registration",
 ]
