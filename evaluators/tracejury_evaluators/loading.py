@@ -156,13 +156,21 @@ def _is_definition(value: object) -> bool:
     return value.__pydantic_generic_metadata__["origin"] is None
 
 
+def _has_evaluator_base(value: type) -> bool:
+    return issubclass(value, Evaluator) or hasattr(value, FOREIGN)
+
+
 def _none_found(module: ModuleType) -> str:
     judging = [
         name
         for name, value in _own(module)
         if inspect.isclass(value) and (hasattr(value, "evaluate") or "Evaluator" in name)
+        # pydantic leaves `Base[Argument]` in the module that wrote it
+        if "[" not in name
     ]
-    if judging and not issubclass(getattr(module, judging[0]), Evaluator):
+    known = [name for name in judging if _has_evaluator_base(getattr(module, name))]
+    judging = known or judging
+    if judging and not known:
         return (
             f"the class {judging[0]} does not inherit from Evaluator; "
             f"write `class {judging[0]}(Evaluator):`"

@@ -12,7 +12,7 @@ from tracejury import Score
 from tracejury.evaluator import run_evaluator
 from tracejury.result import Outcome
 from tracejury.testing import make_llm_call, make_trace
-from tracejury.trace import Trace
+from tracejury.trace import Trace, Turn
 from tracejury_evaluators.registry import built_in_registry
 
 REGISTRY = built_in_registry()
@@ -51,6 +51,16 @@ def test_evalstudios_regex(config: dict[str, Any], expected: str) -> None:
 @pytest.mark.parametrize(("output", "expected"), [('{"city": "Lyon"}', "pass"), ("Lyon", "fail")])
 def test_evalstudios_json_schema(output: str, expected: str) -> None:
     assert verdict("json-schema", {"schema": CITY}, make_trace(output=output)) == expected
+
+
+def test_evalstudios_json_schema_judges_the_last_answer_or_all_of_them() -> None:
+    turns = (Turn(input="a", output="wait"), Turn(input="b", output='{"city": "Lyon"}'))
+    trace = make_trace(output=turns[-1].output, turns=turns)
+    found = [
+        verdict("json-schema", {"schema": CITY, "onlyFinal": only_final}, trace)
+        for only_final in (True, False)
+    ]
+    assert found == ["pass", "fail"]
 
 
 @pytest.mark.parametrize(("used", "expected"), [(100, "pass"), (101, "fail")])

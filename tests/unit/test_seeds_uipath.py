@@ -16,7 +16,12 @@ from tracejury import Failure, Score
 from tracejury.errors import DefinitionError
 from tracejury.evaluator import run_evaluator
 from tracejury.testing import make_tool_call, make_trace
-from tracejury_evaluators.adapters.uipath import AgentExecution, BaseEvaluator
+from tracejury_evaluators.adapters.uipath import (
+    AgentExecution,
+    BaseEvaluator,
+    read_evaluators,
+    write_registration,
+)
 from tracejury_evaluators.registry import built_in_registry
 
 PARTS = (
@@ -303,3 +308,42 @@ def test_types_that_disagree_are_told_with_their_remedy(tmp_path: Path) -> None:
         built_in_registry().register(module.MyEvaluator, origin="types.py")
     with pytest.raises(DefinitionError, match="has no evaluate method"):
         built_in_registry().register(module.Right, origin="types.py")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with the document's evaluator where it has to be."""
+    custom = tmp_path / "evals" / "evaluators" / "custom"
+    custom.mkdir(parents=True)
+    (custom / "my_custom_evaluator.py").write_text(program("UiPath", *PARTS), encoding="utf-8")
+    return tmp_path
+
+
+def test_the_file_that_is_generated_is_that_of_the_document(project: Path) -> None:
+    file = project / "evals" / "evaluators" / "custom" / "my_custom_evaluator.py"
+    written = write_registration(file)
+    shown = json.loads(block("UiPath", "Step 3: Register the Evaluator (2)"))
+    made = json.loads(written[1].read_text())
+    assert made.pop("description").startswith(shown.pop("description").removesuffix("..."))
+    assert made == shown
+    types = file.parent / shown["evaluatorTypeId"].removeprefix("file://")
+    assert json.loads(types.read_text())["evaluatorTypeId"] == "MyCustomEvaluator"
+
+
+def test_the_folders_are_those_of_the_document(project: Path) -> None:
+    folder = project / "evals" / "evaluators"
+    other = (folder / "custom" / "my_custom_evaluator.py").read_text().replace("MyCustom", "Another")
+    (folder / "custom" / "another_evaluator.py").write_text(other)
+    for file in sorted((folder / "custom").glob("*.py")):
+        write_registration(file)
+    assert sorted(read_evaluators(project)) == ["AnotherEvaluator", "MyCustomEvaluator"]
+    made = {str(path.relative_to(folder)) for path in folder.rglob("*.json")}
+    assert made >= {"another-evaluator.json", "custom/types/another-evaluator-types.json"}
+    shown = block("UiPath", "Project Structure")
+    assert all(Path(path).name in shown for path in made if "another" in path)
+
+
+def test_a_file_elsewhere_is_told_where_it_belongs(project: Path) -> None:
+    assert "evals/evaluators/custom/my_evaluator.py" in block("UiPath", "Evaluator Not Found")
+    with pytest.raises(DefinitionError, match=r"could not find 'my_evaluator\.py' in evals/eval"):
+        write_registration("my_evaluator.py")

@@ -1,8 +1,8 @@
 """UiPath's `evals/` folder: evaluators written in `custom/`, and the JSON files that name them.
 
-    evals/evaluators/custom/my_check.py             the classes
-    evals/evaluators/custom/types/my-check-types.json   what each takes, as JSON Schema
-    evals/evaluators/my-check.json                  the evaluator: its class and its config
+evals/evaluators/custom/my_check.py             the classes
+evals/evaluators/custom/types/my-check-types.json   what each takes, as JSON Schema
+evals/evaluators/my-check.json                  the evaluator: its class and its config
 """
 
 from __future__ import annotations
