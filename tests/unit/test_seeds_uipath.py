@@ -332,7 +332,9 @@ def test_the_file_that_is_generated_is_that_of_the_document(project: Path) -> No
 
 def test_the_folders_are_those_of_the_document(project: Path) -> None:
     folder = project / "evals" / "evaluators"
-    other = (folder / "custom" / "my_custom_evaluator.py").read_text().replace("MyCustom", "Another")
+    other = (
+        (folder / "custom" / "my_custom_evaluator.py").read_text().replace("MyCustom", "Another")
+    )
     (folder / "custom" / "another_evaluator.py").write_text(other)
     for file in sorted((folder / "custom").glob("*.py")):
         write_registration(file)
