@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import re2
@@ -36,6 +36,14 @@ def compiled(pattern: str, flags: str = "") -> Any:
         ) from None
 
 
+def any_of(patterns: Iterable[str]) -> Any:
+    """One compiled pattern that matches where any of these does: asked first, it spares them.
+
+    Raises: ValueError where RE2 does not take it.
+    """
+    return compiled("|".join(f"(?:{pattern})" for pattern in patterns))
+
+
 def encoded(text: str) -> bytes:
     """The text in UTF-8, halves of surrogate pairs replaced."""
     return text.encode("utf-8", "replace")
@@ -44,18 +52,6 @@ def encoded(text: str) -> bytes:
 def decoded(text: bytes) -> str:
     """The text of a match."""
     return text.decode("utf-8", "replace")
-
-
-def occurrences(expression: Any, text: bytes, group: int = 0) -> Iterator[tuple[int, int]]:
-    """The start and end of `group` in each match, in bytes; the next is sought from its end on.
-
-    What a match holds after the group may so belong to the next match too.
-    """
-    position = 0
-    while position <= len(text) and (found := expression.search(text, position)) is not None:
-        start, end = found.span(group)
-        yield start, end
-        position = max(end, position + 1)
 
 
 def _compiles(pattern: str) -> str:

@@ -11,6 +11,23 @@ from tracejury_evaluators.output.refusal import Refusal
 from tracejury_evaluators.output.regex import Regex
 from tracejury_evaluators.output.similarity import Dice, Jaccard, Lcs, Levenshtein, Overlap
 
+__all__ = [
+    "EVALUATORS",
+    "Contains",
+    "Dice",
+    "EndsWith",
+    "Equals",
+    "Jaccard",
+    "Lcs",
+    "Levenshtein",
+    "NonEmptyOutput",
+    "Overlap",
+    "Refusal",
+    "Regex",
+    "StartsWith",
+    "WordCount",
+]
+
 EVALUATORS: tuple[type[Evaluator[Any]], ...] = (
     NonEmptyOutput,
     WordCount,

@@ -13,6 +13,15 @@ from tracejury_evaluators.retrieval.ranked import (
 )
 from tracejury_evaluators.retrieval.something import NonEmptyRetrieval
 
+__all__ = [
+    "EVALUATORS",
+    "GroundedOverlap",
+    "NonEmptyRetrieval",
+    "RetrievalHit",
+    "RetrievalPrecision",
+    "RetrievalRecall",
+]
+
 EVALUATORS: tuple[type[Evaluator[Any]], ...] = (
     RetrievalPrecision,
     RetrievalRecall,

@@ -10,6 +10,8 @@ from tracejury_evaluators.safety.pii import NoPii
 from tracejury_evaluators.safety.secrets import NoSecrets
 from tracejury_evaluators.safety.terms import BannedTerms
 
+__all__ = ["EVALUATORS", "BannedTerms", "InjectionMarkers", "NoPii", "NoSecrets"]
+
 EVALUATORS: tuple[type[Evaluator[Any]], ...] = (
     NoPii,
     NoSecrets,

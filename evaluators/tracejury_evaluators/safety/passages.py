@@ -131,7 +131,9 @@ def _look_at_outputs(trace: Trace, sight: Sight) -> None:
 
 def _look_at_documents(trace: Trace, sight: Sight) -> None:
     for document in trace.documents:
-        text = "\n".join([document.content, *_lines(document.metadata)])
+        text = document.content
+        if document.metadata:
+            text = "\n".join([text, *_lines(document.metadata)])
         sight.passages.append(Passage(place="documents", text=text, span_id=document.span_id))
     retrieved = any(span.kind in ("retriever", "reranker") for span in trace.spans)
     if retrieved and not trace.documents and trace.flags.not_captured:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -12,7 +11,7 @@ from pydantic import Field
 from tracejury.evaluator import Criteria
 from tracejury.result import Skip
 from tracejury.trace import Trace
-from tracejury_evaluators.patterns import Pattern, compiled, encoded
+from tracejury_evaluators.patterns import Pattern, any_of, compiled, encoded
 from tracejury_evaluators.safety.allow import MAX_ALLOWED, allowed
 from tracejury_evaluators.safety.numbers import (
     is_card,
@@ -48,7 +47,12 @@ CHECKS: Mapping[PiiKind, Callable[[str], bool]] = {
     "us_ssn": is_us_ssn,
     "ip_address": is_ip_address,
 }
-DIGIT = re.compile(r"\d")
+Kind = tuple[str, Any, Callable[[str], bool], int]
+"""The name of a kind, its pattern, its check, and the group of the pattern that is the value."""
+
+
+def _always(_text: str) -> bool:
+    return True
 
 
 class NoPii(Scan[Criteria]):
@@ -84,14 +88,14 @@ class NoPii(Scan[Criteria]):
     )
 
     @cached_property
-    def _expressions(self) -> Sequence[tuple[str, Any, Callable[[str], bool], int]]:
-        own = [
-            (name, compiled(text), lambda _text: True, 0) for name, text in self.patterns.items()
-        ]
-        return [
-            *((kind, compiled(PATTERNS[kind]), CHECKS[kind], 1) for kind in self.kinds),
-            *own,
-        ]
+    def _known(self) -> tuple[Any, Sequence[Kind]]:
+        """One pattern that finds whether there is anything at all, and each by its kind."""
+        each = [(kind, compiled(PATTERNS[kind]), CHECKS[kind], 1) for kind in self.kinds]
+        return any_of(PATTERNS[kind] for kind in self.kinds), each
+
+    @cached_property
+    def _own(self) -> Sequence[Kind]:
+        return [(name, compiled(text), _always, 0) for name, text in self.patterns.items()]
 
     @cached_property
     def _allowed(self) -> Callable[[str], bool]:
@@ -106,12 +110,14 @@ class NoPii(Scan[Criteria]):
         return lambda text: self._found(text, known)
 
     def _found(self, text: str, known: str) -> Iterator[Hit]:
-        if "@" not in text and not self.patterns and DIGIT.search(text) is None:
-            return
         data = encoded(text)
-        for kind, expression, check, group in self._expressions:
-            for value in candidates(expression, data, group):
-                if not value or self._allowed(value) or (known and value.casefold() in known):
-                    continue
-                if check(value):
+        any_known, each = self._known
+        seems = bool(text) and bool(self.kinds) and any_known.search(data) is not None
+        for kind, expression, check, group in (*(each if seems else ()), *self._own):
+            for value in candidates(expression, data, group, check):
+                if (
+                    value
+                    and not self._allowed(value)
+                    and (not known or value.casefold() not in known)
+                ):
                     yield Hit(kind=kind, shown=masked(value))

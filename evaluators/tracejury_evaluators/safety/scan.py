@@ -14,7 +14,7 @@ from tracejury.evaluator.base import C
 from tracejury.result import Score, Skip
 from tracejury.trace import Trace
 from tracejury_evaluators.facts import counted
-from tracejury_evaluators.patterns import decoded, occurrences
+from tracejury_evaluators.patterns import decoded
 from tracejury_evaluators.safety.passages import Passage, Place, look
 
 MAX_FINDINGS = 100
@@ -83,15 +83,28 @@ def _score(found: Sequence[tuple[Passage, Hit]], looked: Sequence[str]) -> Score
     )
 
 
-def candidates(expression: Any, text: bytes, group: int = 1) -> Iterator[str]:
-    """The texts that a pattern matches.
+def candidates(
+    expression: Any, text: bytes, group: int = 1, check: Callable[[str], bool] | None = None
+) -> Iterator[str]:
+    """The values that a pattern matches and a check takes.
 
+    The next is sought from the end of the value on, so that what stands between two values
+    belongs to both; where the check does not take a value, from its next part on.
     Raises: TooMany past the most that are checked.
     """
-    for number, (start, end) in enumerate(occurrences(expression, text, group)):
-        if number >= MAX_CANDIDATES:
-            raise TooMany
-        yield decoded(text[start:end])
+    position = 0
+    for _ in range(MAX_CANDIDATES):
+        found = expression.search(text, position) if position <= len(text) else None
+        if found is None:
+            return
+        start, end = found.span(group)
+        value = decoded(text[start:end])
+        taken = check is None or check(value)
+        if taken:
+            yield value
+        part = -1 if taken else text.find(b" ", start, end)
+        position = max(part if part >= 0 else end, position + 1)
+    raise TooMany
 
 
 def masked(text: str) -> str:

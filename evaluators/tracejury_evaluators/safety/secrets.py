@@ -14,7 +14,7 @@ from pydantic import Field
 from tracejury.evaluator import Criteria
 from tracejury.result import Skip
 from tracejury.trace import Trace
-from tracejury_evaluators.patterns import Pattern, compiled, encoded
+from tracejury_evaluators.patterns import Pattern, any_of, compiled, encoded
 from tracejury_evaluators.safety.allow import MAX_ALLOWED, allowed
 from tracejury_evaluators.safety.passages import WHERE, Place
 from tracejury_evaluators.safety.scan import Finder, Hit, Scan, candidates
@@ -106,6 +106,8 @@ class NoSecrets(Scan[Criteria]):
         return self._found
 
     def _found(self, text: str) -> Iterator[Hit]:
+        if not text:
+            return
         data = encoded(text)
         told: set[str] = set()
         for kind, value in self._values(data):
@@ -114,23 +116,22 @@ class NoSecrets(Scan[Criteria]):
                 yield Hit(kind=kind, shown=f"{len(value)} characters")
 
     def _values(self, data: bytes) -> Iterator[tuple[str, str]]:
-        any_format, any_guess, by_kind = _expressions()
-        if any_format.search(data) is not None:
-            for kind in FORMATS:
-                yield from ((kind, value) for value in candidates(by_kind[kind], data))
-        if self.guess and any_guess.search(data) is not None:
-            for kind in GUESSED:
-                values = candidates(by_kind[kind], data)
-                yield from ((kind, v) for v in values if _looks_random(v, kind))
+        any_known, by_kind = _expressions(self.guess)
+        if any_known.search(data) is not None:
+            for kind, expression in by_kind.items():
+                values = candidates(expression, data)
+                guessed = kind in GUESSED
+                yield from ((kind, v) for v in values if not guessed or _looks_random(v, kind))
         for kind, expression in self._own:
             yield from ((kind, value) for value in candidates(expression, data, 0))
 
 
 @cache
-def _expressions() -> tuple[Any, Any, Mapping[str, Any]]:
-    """One pattern of all formats, one of all guesses, and each by its kind."""
-    by_kind = {kind: compiled(pattern) for kind, pattern in ({**FORMATS, **GUESSED}).items()}
-    return compiled("|".join(FORMATS.values())), compiled("|".join(GUESSED.values())), by_kind
+def _expressions(guess: bool) -> tuple[Any, Mapping[str, Any]]:
+    """One pattern that finds whether there is anything at all, and each by its kind."""
+    patterns = {**FORMATS, **(GUESSED if guess else {})}
+    by_kind = {kind: compiled(pattern) for kind, pattern in patterns.items()}
+    return any_of(patterns.values()), by_kind
 
 
 def _looks_random(value: str, kind: str) -> bool:
