@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -21,6 +22,7 @@ from tracejury.result import Failure, Outcome, Score, outcome_to_json
 from tracejury.testing import make_trace
 from tracejury.trace import Turn
 from tracejury_evaluators.judge import transport
+from tracejury_evaluators.judge.quiet import unwarned
 from tracejury_evaluators.registry import built_in_registry
 
 REGISTRY = built_in_registry()
@@ -306,3 +308,37 @@ def test_a_failed_turn_without_a_span_is_named_all_the_same(judge: ScriptedJudge
     outcome = judged(config, None, "llm-judge", turns=(Turn(input="a", output="b"),))
     assert isinstance(outcome, Score)
     assert (outcome.details["failed_turns"], outcome.evidence) == ([1], ())
+
+
+def test_overlapping_judges_leave_the_warnings_as_they_were() -> None:
+    before = list(warnings.filters)
+    unwarned.__enter__()
+    unwarned.__enter__()
+    warnings.warn("nobody hears this", UserWarning, stacklevel=1)
+    unwarned.__exit__()
+    warnings.warn("nor this", UserWarning, stacklevel=1)
+    unwarned.__exit__()
+    assert list(warnings.filters) == before
+
+
+def test_a_reasoning_model_is_asked_without_a_temperature(judge: ScriptedJudge) -> None:
+    judge.restart([PASS])
+    assert isinstance(judged({"model": "openai:gpt-5-mini"}), Score)
+    assert "temperature" not in judge.received[0].body
+
+
+def test_a_ruling_without_words_says_so(judge: ScriptedJudge) -> None:
+    judge.restart([{**PASS, "reasoning": " "}])
+    outcome = judged()
+    assert isinstance(outcome, Score)
+    assert outcome.reason == "the judge gave no reason"
+
+
+def test_members_of_a_composite_ask_side_by_side(judge: ScriptedJudge) -> None:
+    judge.restart([PASS, PASS])
+    members = [{"type": "llm-relevance"}, {"type": "llm-task-completion"}]
+    outcome = run_evaluator(REGISTRY.build("composite", {"members": members}), make_trace())
+    assert isinstance(outcome, Score)
+    assert outcome.verdict == "pass"
+    assert outcome.spent is not None
+    assert (len(judge.received), outcome.spent.input_tokens) == (2, 200)

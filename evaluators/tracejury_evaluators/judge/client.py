@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 import httpx2
-from opentelemetry import context as otel_context
 from pydantic import BaseModel
 from pydantic_ai import Agent, ModelRetry, NativeOutput, PromptedOutput, RunUsage, ToolOutput
 from pydantic_ai.exceptions import (
@@ -29,13 +26,13 @@ from pydantic_ai.settings import ModelSettings
 from tracejury.result import Spent
 from tracejury_evaluators.endpoint import Access
 from tracejury_evaluators.judge.providers import model_of
+from tracejury_evaluators.judge.quiet import untraced, unwarned
 from tracejury_evaluators.judge.transport import RETRYABLE, Redirected, http_client
 
 OutputMode = Literal["tool", "native", "prompted"]
 R = TypeVar("R", bound=BaseModel)
 
 SIDE_BY_SIDE = 5
-SUPPRESSED = ("suppress_instrumentation", "suppress_language_model_instrumentation")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +81,7 @@ async def ask(access: Access, question: Question[R], votes: int) -> list[Answer[
         timeout_s=question.request_timeout_s,
         total_s=question.total_s,
     )
-    with _quietly():
+    with untraced(), unwarned:
         async with client:
             agent = _agent(model_of(access, client), question)
             seats = asyncio.Semaphore(SIDE_BY_SIDE)
@@ -235,18 +232,3 @@ def _spent(usage: RunUsage) -> Spent:
         input_tokens=usage.input_tokens if known else None,
         output_tokens=usage.output_tokens if known else None,
     )
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Leave no spans of the judge in the judged project, and no warnings of its libraries."""
-    context = otel_context.get_current()
-    for key in SUPPRESSED:
-        context = otel_context.set_value(key, True, context)
-    token = otel_context.attach(context)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        otel_context.detach(token)

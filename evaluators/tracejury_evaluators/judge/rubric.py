@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from tracejury.bounds import clip
 from tracejury.result import Score, Skip, default_verdict
 from tracejury.trace import Trace
 from tracejury_evaluators.facts import listed, missing_output
@@ -14,7 +15,7 @@ from tracejury_evaluators.judge.base import LLMEvaluator
 from tracejury_evaluators.judge.criteria import JudgeCriteria
 from tracejury_evaluators.judge.rulings import AnswerType, RubricRuling
 from tracejury_evaluators.judge.variables import as_text
-from tracejury_evaluators.judge.votes import Opinion
+from tracejury_evaluators.judge.votes import MAX_REASONING_CHARS, Opinion
 
 MAX_ITEMS = 50
 
@@ -122,7 +123,8 @@ class LLMRubric(LLMEvaluator[RubricOfCase]):
             details={
                 "items": [
                     {"id": item.id, "weight": item.weight}
-                    | ruled[item.id].model_dump(include={"score", "reasoning"})
+                    | {"score": ruled[item.id].score}
+                    | {"reasoning": clip(ruled[item.id].reasoning, MAX_REASONING_CHARS)}
                     for item in items
                 ]
             },

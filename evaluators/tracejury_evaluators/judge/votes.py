@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from tracejury.bounds import clip
 from tracejury.result import Score, Spent, Verdict
 
 N = TypeVar("N", int, float)
 
+MAX_REASONING_CHARS = 500
 SEVERITY: Mapping[Verdict, int] = {"pass": 0, "partial": 1, "fail": 2}
 
 
@@ -47,7 +49,7 @@ def settled(
     return Score(
         value,
         verdict,
-        reason=f"{voice.reason}{count}",
+        reason=f"{voice.reason.strip() or 'the judge gave no reason'}{count}",
         hits=voice.hits,
         misses=voice.misses,
         details={**about, **voice.details, **spread},
@@ -69,7 +71,11 @@ def _spread(opinions: Sequence[Opinion], asked: int) -> dict[str, Any]:
     values = [opinion.value for opinion in opinions]
     return {
         "votes": [
-            {"score": opinion.value, "verdict": opinion.verdict, "reasoning": opinion.reason}
+            {
+                "score": opinion.value,
+                "verdict": opinion.verdict,
+                "reasoning": clip(opinion.reason, MAX_REASONING_CHARS),
+            }
             for opinion in opinions
         ],
         "std": statistics.pstdev(values),
