@@ -50,6 +50,7 @@ class ScriptedJudge:
 
     url: str = ""
     script: list[Mapping[str, Any]] = field(default_factory=list)
+    forever: Mapping[str, Any] = field(default_factory=lambda: {"status": 418})
     received: list[Received] = field(default_factory=list)
     closing: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -60,10 +61,10 @@ class ScriptedJudge:
             self.script, self.received = list(script), []
 
     def take(self, request: Received) -> Mapping[str, Any]:
-        """The next answer; past the end of the script an error that is not tried again."""
+        """The next answer; past the end of the script, `forever`: an error unless it is set."""
         with self.lock:
             self.received.append(request)
-            return self.script.pop(0) if self.script else {"status": 418}
+            return self.script.pop(0) if self.script else self.forever
 
     @property
     def prompts(self) -> list[str]:

@@ -113,6 +113,13 @@ def test_fields_of_the_trace_stand_as_text_or_json() -> None:
     assert calls[0]["arguments"] == {"a": "ü"}
 
 
+def test_arguments_without_a_bottom_are_not_followed_down() -> None:
+    deep: list[object] = []
+    for _ in range(5_000):
+        deep = [deep]
+    assert "too deeply" in text_of("tool_calls", tool_calls=[make_tool_call("f", {"a": deep})])
+
+
 def test_messages_are_those_given_to_the_agent_and_those_that_came_of_them() -> None:
     messages = (
         make_message("system", "Be kind."),

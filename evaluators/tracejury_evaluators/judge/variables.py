@@ -76,10 +76,13 @@ def as_text(value: object) -> str:
         return ""
     if isinstance(value, str):
         return value
-    plain = to_jsonable_python(
-        value, exclude_none=True, fallback=str, bytes_mode="base64", inf_nan_mode="strings"
-    )
-    return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    try:
+        plain = to_jsonable_python(
+            value, exclude_none=True, fallback=str, bytes_mode="base64", inf_nan_mode="strings"
+        )
+        return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    except (ValueError, RecursionError):
+        return "(nested too deeply to be shown)"
 
 
 def messages_json(messages: Iterable[Message]) -> str:
