@@ -202,3 +202,16 @@ def test_a_newer_revision_is_judged_instead_of_the_former(tmp_path: Path) -> Non
         judged(store, tmp_path)
         rows = "SELECT revision, verdict FROM base.results WHERE NOT superseded"
         assert store.rows(rows) == [(2, "pass")]
+
+
+def test_a_query_that_takes_too_much_memory_fails_alone(tmp_path: Path) -> None:
+    greedy = (
+        "SELECT trace_id, len((SELECT list(a.range) FROM range(100000000) AS a)) > 0 AS passed "
+        "FROM targets"
+    )
+    with holding(tmp_path, "a") as (db, targets):
+        (outcome,) = judge(db, Sql(sql=greedy), targets, 30).values()
+        assert isinstance(outcome, Failure)
+        assert outcome.error_type == "SqlFailed"
+        (after,) = judge(db, Sql(sql=FAST), targets, 30).values()
+        assert isinstance(after, Score)

@@ -7,12 +7,17 @@ at the other end looks like. Says on SOCKET how the script ended: `exit 0`, `sig
 `error …` where it could not be started. Imports only what it needs: it starts for each judgement.
 """
 
-import contextlib
+from __future__ import annotations
+
 import os
 import resource
 import select
 import signal
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _PR_SET_CHILD_SUBREAPER = 36
 _ROUNDS = 1000  # a script that starts processes faster than they are killed is left in the end
@@ -32,12 +37,10 @@ def main(argv: list[str]) -> None:
     script = os.fork()
     if script == 0:
         _become(command, memory_bytes, asker)
-    with contextlib.suppress(OSError):
-        os.setpgid(script, script)
+    _quietly(os.setpgid, script, script)
     status = _wait(script, asker, ended)
     _kill_all(script)
-    with contextlib.suppress(OSError):
-        os.write(asker, status)
+    _quietly(os.write, asker, status)
 
 
 def _adopt_orphans() -> None:
@@ -98,16 +101,22 @@ def _kill_all(script: int) -> None:
 
     The script's id is still its own: nobody has waited for it yet.
     """
-    with contextlib.suppress(OSError):
-        os.killpg(script, signal.SIGKILL)
+    _quietly(os.killpg, script, signal.SIGKILL)
     for _ in range(_ROUNDS):
         for pid in _children():
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
+            _quietly(os.kill, pid, signal.SIGKILL)
         try:
             os.waitpid(-1, 0)
         except ChildProcessError:
             return
+
+
+def _quietly(act: Callable[..., object], *arguments: object) -> None:
+    """Do what may come too late."""
+    try:  # noqa: SIM105 importing contextlib takes longer than all else here
+        act(*arguments)
+    except OSError:
+        pass
 
 
 def _children() -> list[int]:
