@@ -6,6 +6,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
@@ -66,6 +67,7 @@ class Check:
         return f"{what} {counted(self.made, 'time')}, expected {self.expected}"
 
 
+@lru_cache(maxsize=1_024)
 def _read(comparison: Comparison) -> tuple[str, int]:
     if isinstance(comparison, int):
         return "=", comparison

@@ -34,12 +34,20 @@ class LatencyCriteria(Criteria):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """A tool's time against its budget; `slow` are the calls that took longer."""
+    """A tool's time against its budget, of the calls that were timed."""
 
     name: str
     took_ms: float
     budget_ms: float
-    slow: Sequence[ToolCall]
+    calls: Sequence[ToolCall]
+
+    @property
+    def slow(self) -> Iterator[ToolCall]:
+        return (call for call in self.calls if (call.latency_ms or 0.0) > self.budget_ms)
+
+    @property
+    def is_late(self) -> bool:
+        return self.took_ms > self.budget_ms
 
     @property
     def text(self) -> str:
@@ -97,18 +105,18 @@ class ToolLatency(Evaluator[LatencyCriteria]):
                     name=name,
                     took_ms=_at_percentile(made, self.percentile),
                     budget_ms=budget,
-                    slow=[call for call in made if (call.latency_ms or 0) > budget],
+                    calls=made,
                 )
 
     def _scored(self, timings: Sequence[Timing]) -> Score:
-        late = [timing for timing in timings if timing.took_ms > timing.budget_ms]
+        late = [timing for timing in timings if timing.is_late]
         value = 1 - len(late) / len(timings)
         said = f"{len(timings) - len(late)} of {counted(len(timings), 'tool')} within budget"
         told = "; ".join(timing.text for timing in late[:MAX_TOLD])
         return Score(
             value if self.score == "graded" else float(not late),
             reason=f"{said}; {told}" if late else said,
-            hits=[timing.text for timing in timings if timing not in late],
+            hits=[timing.name for timing in timings if not timing.is_late],
             misses=[timing.text for timing in late],
             details={"took_ms": {timing.name: timing.took_ms for timing in timings}},
             evidence=call_spans(call for timing in late for call in timing.slow),
@@ -116,5 +124,7 @@ class ToolLatency(Evaluator[LatencyCriteria]):
 
 
 def _at_percentile(calls: Sequence[ToolCall], percentile: float) -> float:
+    if len(calls) == 1:
+        return calls[0].latency_ms or 0.0
     times = sorted(call.latency_ms or 0.0 for call in calls)
     return times[math.ceil(percentile / 100 * len(times)) - 1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 from tracejury.dialects.decode import to_text
@@ -36,7 +37,7 @@ def rules_of(default: ArgsMatch, by_tool: Mapping[str, ArgsMatch], spelling: Spe
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Wanted:
     """An expected call, its name spelled as names are compared."""
 
@@ -44,7 +45,7 @@ class Wanted:
     args: Any
     matcher: ArgsMatcher
 
-    @property
+    @cached_property
     def text(self) -> str:
         return shown(self.name, self.args)
 

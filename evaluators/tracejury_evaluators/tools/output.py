@@ -58,7 +58,7 @@ class OutputCriteria(Criteria):
     expected: ExpectedOutputs = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Wanted:
     """An expected output: its tool as names are compared, and how a call's is compared with it."""
 
@@ -66,7 +66,7 @@ class Wanted:
     output: Any
     expression: Any = None
 
-    @property
+    @cached_property
     def text(self) -> str:
         return f"{self.name}: {shown('', self.output)[1:-1]}"
 

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 
 from tracejury.evaluator import Criteria, Evaluator
 from tracejury.result import Score, Skip
-from tracejury.trace import ToolCall, Trace
+from tracejury.trace import Trace
 from tracejury_evaluators.facts import (
     altered_output,
     call_spans,
@@ -177,17 +177,16 @@ def _scored(
 ) -> Score:
     matched = {expected for expected, _ in pairs}
     used = {call for _, call in pairs}
-    missing = [want.text for index, want in enumerate(wanted) if index not in matched]
-    extra = [call for index, call in enumerate(made.calls) if index not in used]
-    wrong = extra if shape.alone else []
+    wrong = [call for index, call in enumerate(made.calls) if index not in used and shape.alone]
+    missing = [
+        want.text for index, want in enumerate(wanted) if index not in matched and shape.complete
+    ]
+    extra = [shown(call.name, call.arguments) for call in wrong]
     return Score(
         value,
-        reason=_said(len(pairs), missing if shape.complete else [], wrong, len(wanted), shape),
+        reason=_said(len(pairs), missing, extra, len(wanted), shape),
         hits=[wanted[index].name for index in sorted(matched)],
-        misses=[
-            *(missing if shape.complete else []),
-            *(shown(call.name, call.arguments) for call in wrong),
-        ],
+        misses=[*missing, *extra],
         details={
             "expected": [want.name for want in wanted],
             "called": list(made.names),
@@ -198,12 +197,12 @@ def _scored(
 
 
 def _said(
-    matched: int, missing: Sequence[str], extra: Sequence[ToolCall], expected: int, shape: Shape
+    matched: int, missing: Sequence[str], extra: Sequence[str], expected: int, shape: Shape
 ) -> str:
     order = " in this order" if shape.ordered else ""
     parts = [f"{matched} of {counted(expected, 'expected call')} made{order}"]
     if missing:
         parts.append(f"missing: {listed(missing)}")
     if extra:
-        parts.append(f"unexpected: {listed(shown(call.name, call.arguments) for call in extra)}")
+        parts.append(f"unexpected: {listed(extra)}")
     return "; ".join(parts)

@@ -55,44 +55,52 @@ class ValidToolArgs(Evaluator):
 
 
 class Offered:
-    """The schemas under which tools were offered, by the model call and in the whole trace."""
+    """The schemas under which tools were offered, each looked up once."""
 
     def __init__(self, llm_calls: Sequence[LLMCall]) -> None:
-        self._by_span: dict[str, dict[str, list[CompiledSchema]]] = {}
-        self._anywhere: dict[str, list[CompiledSchema]] = {}
-        for call in llm_calls:
-            for tool in call.tool_definitions:
-                schema = _compiled(tool.parameters)
-                if schema is None:
-                    continue
-                self._by_span.setdefault(call.span_id, {}).setdefault(tool.name, []).append(schema)
-                known = self._anywhere.setdefault(tool.name, [])
-                if all(schema is not other for other in known):
-                    known.append(schema)
+        self._llm_calls = llm_calls
+        self._by_span = {call.span_id: call for call in llm_calls}
+        self._found: dict[tuple[str, str], Sequence[CompiledSchema]] = {}
 
     def schemas(self, call: ToolCall) -> Sequence[CompiledSchema]:
         """The schemas that a call may follow; none where the tool was offered without one."""
-        asked = self._by_span.get(call.requested_by_span_id, {})
-        return asked.get(call.name) or self._anywhere.get(call.name) or []
+        key = (call.requested_by_span_id, call.name)
+        found = self._found.get(key)
+        if found is None:
+            asked = self._by_span.get(call.requested_by_span_id)
+            found = _schemas([asked], call.name) if asked else []
+            self._found[key] = found = found or _schemas(self._llm_calls, call.name)
+        return found
 
 
-def _compiled(parameters: Any) -> CompiledSchema | None:
-    """The schema ready for use; None where the definition has none that can be used."""
+def _schemas(llm_calls: Sequence[LLMCall], name: str) -> Sequence[CompiledSchema]:
+    """The schemas under which these model calls were offered a tool, each once."""
+    texts = dict.fromkeys(
+        _text(tool.parameters)
+        for call in llm_calls
+        for tool in call.tool_definitions
+        if tool.name == name
+    )
+    return [schema for text in texts if (schema := _compiled(text)) is not None]
+
+
+def _text(parameters: Any) -> bytes:
+    """A definition's parameters as JSON; empty where they are no schema."""
     if not isinstance(parameters, (dict, str)):
-        return None
+        return b""
     try:
-        text = parameters.encode() if isinstance(parameters, str) else orjson.dumps(parameters)
+        return parameters.encode() if isinstance(parameters, str) else orjson.dumps(parameters)
     except (TypeError, UnicodeEncodeError):
-        return None
-    return _from_text(text)
+        return b""
 
 
 @lru_cache(maxsize=512)
-def _from_text(text: bytes) -> CompiledSchema | None:
+def _compiled(text: bytes) -> CompiledSchema | None:
+    """The schema ready for use; None where it cannot be used."""
     try:
         schema = orjson.loads(text)
         return compile_schema(schema) if isinstance(schema, dict) else None
-    except (ValueError, SchemaProblem):
+    except ValueError:
         return None
 
 
