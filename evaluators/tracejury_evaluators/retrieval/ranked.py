@@ -6,6 +6,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 from unicodedata import normalize
 
@@ -38,7 +39,7 @@ class ExpectedDocuments(Criteria):
     expected: list[str] | None = Field(default=None, description=EXPECTED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Found:
     """The documents looked at, best first, each with what it was expected as."""
 
@@ -52,7 +53,7 @@ class Found:
         """How many of the documents were expected."""
         return sum(bool(match) for match in self.matches)
 
-    @property
+    @cached_property
     def missing(self) -> list[str]:
         """What was expected and not found."""
         there = {text for match in self.matches for text in match}
@@ -112,7 +113,8 @@ class _Ranked(Evaluator[ExpectedDocuments]):
         for one in retrievals:
             distinct = self._distinct(one.documents)
             kept |= {name: distinct[name] for name in list(distinct)[: self.k] if name not in kept}
-        wanted = [(text, _plain(text)) for text in expected]
+        by_content = self.match_by == "content"
+        wanted = {text: _plain(text) if by_content else text for text in expected}
         return Found(
             expected=expected,
             names=list(kept),
@@ -139,15 +141,16 @@ class _Ranked(Evaluator[ExpectedDocuments]):
         """What makes a document the same as another."""
         return "\0".join(self._keys(document)) or document.id or document.content
 
-    def _matches(self, document: Document, wanted: Iterable[tuple[str, str]]) -> list[str]:
+    def _matches(self, document: Document, wanted: Mapping[str, str]) -> list[str]:
         keys = self._keys(document)
         if self.match_by == "content":
             content = _plain(keys[0]) if keys else ""
-            return [text for text, plain in wanted if plain and plain in content]
-        return [text for text, _ in wanted if text in keys]
+            return [text for text, plain in wanted.items() if plain and plain in content]
+        return [key for key in keys if key in wanted]
 
     def _score(self, trace: Trace, found: Found) -> Score | Skip:
         value, reason = self.judged(found)
+        missing = set(found.missing)
         altered = altered_output(trace)
         hidden = altered == "truncated" or (altered and self.match_by == "content")
         if hidden and value < self.threshold:
@@ -155,7 +158,7 @@ class _Ranked(Evaluator[ExpectedDocuments]):
         return Score(
             value,
             reason=reason,
-            hits=[text for text in found.expected if text not in found.missing],
+            hits=[text for text in found.expected if text not in missing],
             misses=found.missing,
             details={"retrieved": _shown(found.names), "relevant": found.relevant},
             evidence=found.spans,
