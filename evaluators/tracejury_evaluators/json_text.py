@@ -12,14 +12,14 @@ from typing import Any, NoReturn
 MAX_DEPTH = 64
 FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*(\w*)[ \t]*")
 FENCED_AS_JSON = ("", "json")
-KINDS: tuple[tuple[type, str], ...] = (
-    (bool, "boolean"),
-    (str, "string"),
-    (int, "number"),
-    (float, "number"),
-    (dict, "object"),
-    (list, "array"),
-)
+KINDS = {
+    bool: "boolean",
+    str: "string",
+    int: "number",
+    float: "number",
+    dict: "object",
+    list: "array",
+}
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -88,7 +88,7 @@ def unfenced(text: str) -> str:
 
 def kind_of(value: Any) -> str:
     """What JSON calls a value: object, array, string, number, boolean or null."""
-    return next((name for kind, name in KINDS if isinstance(value, kind)), "null")
+    return KINDS.get(type(value), "null")
 
 
 def depth(value: Any, limit: int = MAX_DEPTH) -> int:

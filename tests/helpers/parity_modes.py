@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 from tests.helpers.parity import Answer, Mode, case_ids, cases, equal
 
-MODULES = {"parity_tools": "teko", "parity_text": "xln", "parity_json": "js"}
+MODULES = {"parity_tools": "teko", "parity_text": "x", "parity_json": "jsln"}
 """The modules that list modes, and the kinds of case that are theirs."""
 
 PRESENT = {name: kinds for name, kinds in MODULES.items() if find_spec(f"tests.helpers.{name}")}

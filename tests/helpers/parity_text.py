@@ -1,4 +1,4 @@
-"""Modes on texts (x), lists (l) and numbers (n)."""
+"""Modes on texts (x)."""
 
 from __future__ import annotations
 
@@ -347,20 +347,6 @@ OTHERS = (
         kind="x",
         ours="json-schema {schema: {type: [object, array]}}",
         judge=holds_data,
-    ),
-    *left_out(
-        "autoevals",
-        "pairs the items by how alike their letters are, so that each item of a wrong list earns "
-        "something; `contains {expected: […]}` tells which items an answer names",
-        "ListContains",
-        "ListContains/allow_extra_entities",
-        kind="l",
-    ),
-    *left_out(
-        "autoevals",
-        "divides by the sum of both numbers: 0 for any two of opposite sign, whatever was expected",
-        "NumericDiff",
-        kind="n",
     ),
 )
 

@@ -14,7 +14,7 @@ from rapidfuzz.distance import Levenshtein
 from tracejury_evaluators.json_text import kind_of
 from tracejury_evaluators.structure.assignment import best_pairs
 
-MAX_COMPARISONS = 500_000
+MAX_COMPARISONS = 200_000
 MAX_PAIRED = 100
 MAX_STRING_CHARS = 20_000
 MAX_MISSES = 20
@@ -153,19 +153,20 @@ class Comparison:
         return Match(math.fsum(m.matched for m in made), math.fsum(m.total for m in made))
 
     def _leaf(self, expected: Any, actual: Any) -> float:
-        if self.rules.true_is_one:
-            expected = int(expected) if isinstance(expected, bool) else expected
-            actual = int(actual) if isinstance(actual, bool) else actual
-        kinds = kind_of(expected), kind_of(actual)
+        one, other = (self._as_number(value) for value in (expected, actual))
+        kinds = kind_of(one), kind_of(other)
         if kinds == ("number", "number"):
-            return self._number(expected, actual)
+            return self._number(one, other)
         if kinds == ("string", "string"):
-            return self._string(expected, actual)
+            return self._string(one, other)
         if kinds[0] == kinds[1]:
-            return float(expected == actual)
+            return float(one == other)
         if self.rules.unlike == "text" and "null" not in kinds:
-            return self._string(json.dumps(expected), json.dumps(actual))
+            return self._string(_written(expected), _written(actual))
         return 0.0
+
+    def _as_number(self, value: Any) -> Any:
+        return int(value) if self.rules.true_is_one and isinstance(value, bool) else value
 
     def _number(self, expected: float, actual: float) -> float:
         if expected == actual:
@@ -203,6 +204,8 @@ class Comparison:
 
 def leaves(value: Any) -> int:
     """How many values without parts it holds; an empty object or list is one itself."""
+    if not value or not isinstance(value, (dict, list)):
+        return 1
     count = 0
     row: Sequence[Any] = [value]
     while row:
@@ -228,6 +231,10 @@ def _read(value: Any) -> Any:
         return json.loads(value)
     except (ValueError, RecursionError):
         return value
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 def _step(key: str) -> str:
