@@ -354,6 +354,8 @@ def _log_to_stderr(name: str) -> None:
         format=f"%(asctime)s %(levelname)s {name}: %(message)s",
         stream=sys.stderr,
     )
+    for client in ("httpx", "httpx2"):  # they tell each URL, and a URL may hold a secret
+        logging.getLogger(client).setLevel(logging.WARNING)
 
 
 if __name__ == "__main__":

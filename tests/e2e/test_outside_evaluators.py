@@ -65,7 +65,7 @@ def test_a_script_an_endpoint_and_a_query_judge_a_run(tmp_path: Path) -> None:
     python = {"script": [sys.executable, "check.py"], "cwd": str(tmp_path)}
     failing = {"script": [sys.executable, "failing.py"], "cwd": str(tmp_path)}
     with endpoint() as server:
-        url = f"{server.url}/judge?body=%7B%22score%22%3A0.5%7D"
+        url = f"{server.url}/judge?key=hidden&body=%7B%22score%22%3A0.5%7D"
         evaluators = {
             "script": {"type": "process", "config": python, "criteria": {"expected_outcome": "18"}},
             "failing": {"type": "process", "config": failing},
@@ -80,6 +80,7 @@ def test_a_script_an_endpoint_and_a_query_judge_a_run(tmp_path: Path) -> None:
             path = "/api/results"
             eventually(lambda: len(service.get(path)["items"]) == 4, "all judge", log=service.log)
             found = {item["evaluator"]: item for item in service.get(path)["items"]}
+            assert "hidden" not in service.log()
     assert (found["script"]["verdict"], found["script"]["hits"]) == ("pass", ["get_weather"])
     assert found["script"]["reason"] == "Weather in Paris?"
     assert (found["endpoint"]["verdict"], found["endpoint"]["score"]) == ("partial", 0.5)
