@@ -82,7 +82,9 @@ def test_a_file_of_agentprobe_evaluators_is_a_plugin(tmp_path: Path) -> None:
 def test_a_file_of_uipath_evaluators_is_a_plugin(tmp_path: Path) -> None:
     (tmp_path / "words.py").write_text(UIPATH)
     evaluator = full_registry(tmp_path, ["./words.py"]).build("HasWord")
-    assert run_evaluator(evaluator, TRACE, {"word": "paris"}) == Score(1.0, "pass")
+    assert run_evaluator(evaluator, TRACE, {"word": "paris"}) == Score(
+        1.0, "pass", "the evaluator gave 1"
+    )
     assert isinstance(run_evaluator(evaluator, TRACE), Skip)
 
 
@@ -90,7 +92,9 @@ def test_a_type_may_name_a_class_of_another_system_in_its_file(tmp_path: Path) -
     (tmp_path / "words.py").write_text(UIPATH)
     registry = full_registry(tmp_path)
     evaluator = registry.build("file://words.py:HasWord", {"caseSensitive": True})
-    assert run_evaluator(evaluator, TRACE, {"word": "paris"}) == Score(0.0, "fail")
+    assert run_evaluator(evaluator, TRACE, {"word": "paris"}) == Score(
+        0.0, "fail", "the evaluator gave 0"
+    )
 
 
 @pytest.mark.parametrize(

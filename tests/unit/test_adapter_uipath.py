@@ -212,8 +212,12 @@ def test_a_structured_justification_is_kept_as_data(
 
 
 def test_an_evaluator_without_justification_only_scores(registry: Registry) -> None:
-    assert run_evaluator(registry.build("called-only"), TRACE) == Score(1.0, "pass")
-    assert run_evaluator(registry.build("called-only"), make_trace()) == Score(0.0, "fail")
+    assert run_evaluator(registry.build("called-only"), TRACE) == Score(
+        1.0, "pass", "the evaluator gave 1"
+    )
+    assert run_evaluator(registry.build("called-only"), make_trace()) == Score(
+        0.0, "fail", "the evaluator gave 0"
+    )
 
 
 def test_an_error_result_is_a_failure(registry: Registry) -> None:

@@ -14,6 +14,7 @@ from tracejury.errors import DefinitionError
 from tracejury.evaluator import run_evaluator
 from tracejury.testing import make_tool_call, make_trace
 from tracejury_evaluators.adapters.uipath import is_custom, read_evaluators, write_registration
+from tracejury_evaluators.authoring.registering import register_file
 
 SOURCE = '''
 from __future__ import annotations
@@ -94,6 +95,16 @@ def test_a_file_is_described_by_two(custom: Path) -> None:
     assert described["justificationSchema"] == {"type": "string"}
 
 
+def test_the_command_describes_a_file_of_that_folder_in_the_same_way(custom: Path) -> None:
+    (custom / "parcels_sent.py").write_text(SOURCE)
+    expected = {path: path.read_bytes() for path in write_registration(custom / "parcels_sent.py")}
+    for path in expected:
+        path.unlink()
+    (done,) = register_file(custom / "parcels_sent.py")
+    assert list(done.written) == list(expected)
+    assert {path: path.read_bytes() for path in done.written} == expected
+
+
 def test_a_bare_name_is_found_below_the_current_folder(
     custom: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,7 +127,7 @@ def test_what_was_described_is_read_and_judges(registered: Path, tmp_path: Path)
     evaluators = read_evaluators(tmp_path)
     trace = make_trace(tool_calls=[make_tool_call("ship", {"id": "a"})])
     outcome = run_evaluator(evaluators["ParcelsSent"], trace, {"parcelIds": ["a", "b"]})
-    assert outcome == Score(0.5, "pass")
+    assert outcome == Score(0.5, "pass", "the evaluator gave 0.5")
 
 
 def test_several_classes_of_a_file_have_files_of_their_own(custom: Path, tmp_path: Path) -> None:

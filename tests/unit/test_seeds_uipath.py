@@ -175,7 +175,10 @@ def test_annotated_helpers_are_defined_as_the_document_shows(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("_compute_score = lambda self, agent_execution: 0.75", Score(0.75, "pass")),
+        (
+            "_compute_score = lambda self, agent_execution: 0.75",
+            Score(0.75, "pass", "the evaluator gave 0.75"),
+        ),
         ("_compute_score = None", Failure("EvaluationError", "Evaluation failed: ")),
     ],
 )

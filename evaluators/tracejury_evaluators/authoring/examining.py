@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from tracejury.errors import DefinitionError
 from tracejury.evaluator import Evaluator
 from tracejury.testing import examine_evaluator
+from tracejury_evaluators.adapters.uipath.folder import is_custom, registration_documents
 from tracejury_evaluators.authoring.orders import Examined
 from tracejury_evaluators.authoring.rows import type_row
 from tracejury_evaluators.plugins import PluginRegistry, configured_plugin
@@ -26,7 +27,22 @@ def examine_file(path: Path) -> list[Examined]:
     registry = PluginRegistry(path.absolute().parent)
     registry.add(configured_plugin(f"./{path.name}", path.absolute().parent))
     rows = {row.type: row for row in registry.types()}
-    return [_examined(rows[name], registry.evaluator_class(name)) for name in registry.sources]
+    found = {name: registry.evaluator_class(name) for name in registry.sources}
+    return [
+        _examined(rows[name], evaluator).model_copy(
+            update={"documents": _uipath_documents(evaluator, path)}
+        )
+        for name, evaluator in found.items()
+    ]
+
+
+def _uipath_documents(evaluator: type[Evaluator[Any]], path: Path) -> dict[str, str]:
+    """What UiPath's own command writes for an evaluator in its folder; nothing for any other."""
+    foreign = getattr(evaluator, "uipath_class", None)
+    if foreign is None or not is_custom(path):
+        return {}
+    documents = registration_documents(foreign, path)
+    return {str(target): text.decode() for target, text in documents.items()}
 
 
 def _examined(row: Any, evaluator: type[Evaluator[Any]]) -> Examined:

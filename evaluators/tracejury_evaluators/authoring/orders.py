@@ -123,6 +123,9 @@ class Examined(_Message):
     config: dict[str, Any]
     report: str = ""
     findings: list[str] = []
+    documents: dict[str, str] = Field(
+        default={}, description="files of UiPath's folder that describe it, by path"
+    )
 
 
 class Answer(_Message):

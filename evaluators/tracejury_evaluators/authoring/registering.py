@@ -48,6 +48,8 @@ def register_file(path: Path) -> list[Registered]:
 
 
 def _registered(path: Path, one: Examined) -> Registered:
+    if one.documents:
+        return Registered(examined=one, written=tuple(_uipath_files(one)))
     files = dict(_documents(path, one))
     config, types = files
     types.parent.mkdir(exist_ok=True)
@@ -56,6 +58,15 @@ def _registered(path: Path, one: Examined) -> Registered:
         return Registered(examined=one, written=(types,), kept=config)
     config.write_bytes(orjson.dumps(files[config], option=INDENTED))
     return Registered(examined=one, written=(types, config))
+
+
+def _uipath_files(one: Examined) -> Iterator[Path]:
+    """Write what describes an evaluator in UiPath's folder; settings made there are in it."""
+    for name, text in one.documents.items():
+        target = Path(name)
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+        yield target
 
 
 def _documents(path: Path, one: Examined) -> Iterator[tuple[Path, dict[str, Any]]]:

@@ -95,7 +95,8 @@ def outcome_of(result: object) -> Score | Failure:
             str(told.get("error") or result.reason or "the evaluator gave the verdict ERROR"),
             str(told.get("traceback") or ""),
         )
-    return Score(result.score, _VERDICTS[result.verdict], result.reason, details=told)
+    reason = result.reason or f"the evaluator gave {result.score:g}"
+    return Score(result.score, _VERDICTS[result.verdict], reason, details=told)
 
 
 def description_of(evaluator: BaseEvaluator) -> dict[str, Any]:

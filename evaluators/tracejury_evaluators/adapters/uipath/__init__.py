@@ -8,6 +8,7 @@ from tracejury_evaluators.adapters.uipath.evaluator import BaseEvaluator
 from tracejury_evaluators.adapters.uipath.folder import (
     is_custom,
     read_evaluators,
+    registration_documents,
     write_registration,
 )
 from tracejury_evaluators.adapters.uipath.helpers import (
@@ -51,6 +52,7 @@ __all__ = [
     "extract_tool_calls_outputs",
     "is_custom",
     "read_evaluators",
+    "registration_documents",
     "trace_to_str",
     "write_registration",
 ]

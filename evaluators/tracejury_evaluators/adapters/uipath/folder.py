@@ -56,18 +56,27 @@ def write_registration(file: str | Path) -> tuple[Path, ...]:
     Raises: DefinitionError where it is not there, lies elsewhere, or has no evaluator that works.
     """
     path = _custom_file(Path(file))
-    written: list[Path] = []
-    for foreign in _classes(path):
-        foreign.__tracejury_evaluator__()
-        name = kebab(foreign.__name__)
-        types = path.parent / "types" / f"{name}-types.json"
-        evaluator = path.parents[1] / f"{name}.json"
-        described = _evaluator_json(foreign, path, evaluator)
-        types.parent.mkdir(exist_ok=True)
-        types.write_bytes(orjson.dumps(foreign.generate_json_type(), option=INDENTED))
-        evaluator.write_bytes(orjson.dumps(described, option=INDENTED))
-        written += [types, evaluator]
-    return tuple(written)
+    described = [registration_documents(foreign, path) for foreign in _classes(path)]
+    files = {target: text for documents in described for target, text in documents.items()}
+    for target, text in files.items():
+        target.parent.mkdir(exist_ok=True)
+        target.write_bytes(text)
+    return tuple(files)
+
+
+def registration_documents(foreign: Foreign, path: Path) -> dict[Path, bytes]:
+    """The files that describe an evaluator of the file `path`: its types, and itself.
+
+    Raises: DefinitionError where the evaluator cannot work.
+    """
+    foreign.__tracejury_evaluator__()
+    name = kebab(foreign.__name__)
+    evaluator = path.parents[1] / f"{name}.json"
+    types = path.parent / "types" / f"{name}-types.json"
+    return {
+        types: orjson.dumps(foreign.generate_json_type(), option=INDENTED),
+        evaluator: orjson.dumps(_evaluator_json(foreign, path, evaluator), option=INDENTED),
+    }
 
 
 def read_evaluators(project: str | Path) -> dict[str, Evaluator[Any]]:

@@ -6,7 +6,7 @@ import json
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, PrivateAttr, ValidationError
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 class Adapted(Evaluator[Criteria]):
     """The base of what stands for an evaluator of UiPath; `uipath` is that evaluator."""
 
+    uipath_class: ClassVar[Any]
     _made: Any = PrivateAttr()
 
     def model_post_init(self, _context: Any, /) -> None:
@@ -93,6 +94,8 @@ def outcome_of(result: object) -> object:
     if isinstance(result, ErrorEvaluationResult):
         message = result.error or reason or "the evaluator gave an error without a text"
         return Failure(result.error_type, message, result.traceback)
+    if isinstance(result, (BooleanEvaluationResult, NumericEvaluationResult)):
+        reason = reason or f"the evaluator gave {float(result.score):g}"
     if isinstance(result, BooleanEvaluationResult):
         return Score(float(result.score), default_verdict(result.score), reason, details=details)
     if isinstance(result, NumericEvaluationResult):
@@ -124,7 +127,7 @@ def evaluator_class(foreign: type[BaseEvaluator[Any, Any, Any]]) -> type[Evaluat
         "criteria_schema": classmethod(lambda _: foreign.get_evaluation_criteria_schema()),
     }
     base: Any = Adapted
-    variables = {"type": type_name, **aliases_of(config)}
+    variables = {"type": type_name, "uipath_class": foreign, **aliases_of(config)}
     return make_model(base, foreign.__name__, fields_of(config), body, variables)
 
 
