@@ -17,7 +17,7 @@ import yaml
 
 from tracejury_evaluators.composite.named import with_members
 from tracejury_evaluators.endpoint import JudgeEndpoint, use_endpoint
-from tracejury_evaluators.plugins import ENTRY_POINT_GROUP
+from tracejury_evaluators.plugins import ENTRY_POINT_GROUP, full_registry
 from tracejury_evaluators.registry import (
     FAMILIES,
     EvaluatorType,
@@ -98,12 +98,24 @@ def test_a_section_has_a_config_example_of_its_type(row: EvaluatorType) -> None:
 
 
 @pytest.mark.parametrize("block", blocks("yaml"), ids=range(len(blocks("yaml"))))
-def test_a_config_on_the_page_builds(block: str) -> None:
+def test_a_config_on_the_page_builds(block: str, tmp_path: Path) -> None:
     config = yaml.safe_load(block)
+    write_plugins(tmp_path)
+    registry = full_registry(tmp_path, config.get("plugins", ()))
     for name, spec in config["evaluators"].items():
-        REGISTRY.build(spec["type"], with_members(name, config["evaluators"]))
+        registry.build(spec["type"], with_members(name, config["evaluators"]))
     for rule in config.get("rules", {}).values():
         assert set(rule["evaluators"]) <= set(config["evaluators"])
+
+
+def write_plugins(folder: Path) -> None:
+    """Write the plugins that the page names, from the programs on it."""
+    function, definition = blocks("python")[:2]
+    (folder / "checks.py").write_text(function, encoding="utf-8")
+    (folder / "my_check.py").write_text(definition, encoding="utf-8")
+    (folder / "my_company").mkdir()
+    other = function.replace("mentions-price", "mentions-cost")
+    (folder / "my_company" / "evaluators.py").write_text(other, encoding="utf-8")
 
 
 @pytest.mark.parametrize("block", blocks("python"), ids=range(len(blocks("python"))))

@@ -65,6 +65,12 @@ def assert_neighbors_were_judged(store: Bench, hostile: str) -> None:
         ("raises-base-exception", ("failure", "BaseException")),
         ("hogs-memory", ("failure", "MemoryError")),
         ("leaks-memory", ("failure", "MemoryError")),
+        ("sleeps-under-the-lock", ("failure", "timeout")),
+        ("kills-its-group", ("failure", "abandoned")),
+        ("raises-keyboard-interrupt", ("failure", "KeyboardInterrupt")),
+        ("returns-nan", ("failure", "ValueError")),
+        ("leaves-threads", ("score", None)),
+        ("changes-the-process", ("score", None)),
         ("shouts", ("score", None)),
         ("asks-to-stop", ("score", None)),
     ],
@@ -127,6 +133,25 @@ def test_a_guilty_pair_is_tried_three_times_its_neighbors_once(tmp_path: Path) -
             ("non-empty-output", False, 1, 1, TRACES - 1),
             ("non-empty-output", True, 1, 1, 1),
         ]
+
+
+def test_stops_of_the_service_are_no_attempts(tmp_path: Path) -> None:
+    slow = {"type": "takes-its-time", "timeout": "60s", "config": {"duration_s": 30.0}}
+    given = settings()
+    given["evaluators"] = {"slow": slow}
+    given["rules"]["default"]["evaluators"] = ["slow", *NEIGHBORS]
+    begun = "SELECT count(*) FROM base.attempts WHERE evaluator = 'slow'"
+    unanswered = (
+        "SELECT count(*) FROM base.attempts ANTI JOIN base.results USING (decision_id, evaluator)"
+    )
+    with bench(tmp_path, given, registry()) as store:
+        select(store, 15)
+        for _ in range(4):
+            with room(store, tmp_path):
+                wait_until(lambda: store.rows(begun) != [(0,)] and store.jury.stats.in_flight > 0)
+            assert store.rows(unanswered) == [(0,)]
+            store.restart()
+        assert store.rows("SELECT count(*) FROM base.results WHERE outcome = 'failure'") == [(0,)]
 
 
 def test_what_an_evaluator_started_ends_with_it(tmp_path: Path) -> None:

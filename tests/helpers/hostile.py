@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 import re
 import signal
@@ -150,7 +151,64 @@ def takes_its_time(trace: Trace, *, duration_s: float = 0.0) -> bool:
     return True
 
 
+@evaluator("returns-nan")
+def returns_nan(trace: Trace) -> float:
+    """Gives no number."""
+    return float("nan") if _is_poison(trace) else 1.0
+
+
+@evaluator("raises-keyboard-interrupt")
+def raises_keyboard_interrupt(trace: Trace) -> bool:
+    """Raises what stops a program."""
+    if _is_poison(trace):
+        raise KeyboardInterrupt
+    return True
+
+
+@evaluator("sleeps-under-the-lock")
+def sleeps_under_the_lock(trace: Trace) -> bool:
+    """Waits in C without letting other threads run."""
+    if _is_poison(trace):
+        ctypes.PyDLL(None).sleep(600)
+    return True
+
+
+@evaluator("leaves-threads")
+def leaves_threads(trace: Trace) -> bool:
+    """Starts threads that outlive it."""
+    if _is_poison(trace):
+        for _ in range(3):
+            threading.Thread(target=time.sleep, args=[600], daemon=True).start()
+        threading.Thread(target=time.sleep, args=[600]).start()
+    return True
+
+
+@evaluator("kills-its-group")
+def kills_its_group(trace: Trace) -> bool:
+    """Ends all processes of its group."""
+    if _is_poison(trace):
+        os.killpg(0, signal.SIGKILL)
+    return True
+
+
+@evaluator("changes-the-process")
+def changes_the_process(trace: Trace) -> bool:
+    """Changes what other evaluators find."""
+    if _is_poison(trace):
+        os.chdir("/")
+        sys.setrecursionlimit(60)
+        threading.stack_size(1 << 20)
+        sys.stdout = sys.stderr = None
+    return True
+
+
 HOSTILE = (
+    returns_nan,
+    raises_keyboard_interrupt,
+    sleeps_under_the_lock,
+    leaves_threads,
+    kills_its_group,
+    changes_the_process,
     takes_its_time,
     loops,
     holds_the_interpreter,

@@ -18,6 +18,21 @@ def confine(memory_bytes: int) -> None:
     _detach_streams()
 
 
+class Surroundings:
+    """What all evaluators of a process find; put back after each, whatever it has changed."""
+
+    def __init__(self) -> None:
+        self._recursion_limit = sys.getrecursionlimit()
+        self._folder = os.getcwd()
+
+    def restore(self) -> None:
+        """Make it as it was."""
+        if sys.getrecursionlimit() != self._recursion_limit:
+            sys.setrecursionlimit(self._recursion_limit)
+        with contextlib.suppress(OSError):
+            os.chdir(self._folder)
+
+
 def address_space_bytes() -> int:
     """Return how much address space this process uses; 0 where the system does not say."""
     with contextlib.suppress(OSError, ValueError):

@@ -76,13 +76,24 @@ class Job:
             if pair.noted > pair.failed:
                 continue
             pair.noted = pair.failed + 1
-            found.append(
-                Attempt(
-                    decision_id=self.pending.decision_id,
-                    evaluator=name,
-                    fingerprint=pair.seat.fingerprint,
-                    n=pair.noted,
-                    started_at_ns=max(now_ns, self.pending.decided_at_ns),
-                )
-            )
+            found.append(self._attempt(name, max(now_ns, self.pending.decided_at_ns)))
         return found
+
+    def voided(self) -> list[Attempt]:
+        """Return the attempts in the ledger that have begun and shall not count after all."""
+        found = []
+        for name, pair in self.pairs.items():
+            if pair.noted > pair.failed:
+                found.append(self._attempt(name, self.pending.decided_at_ns))
+                pair.noted = pair.failed
+        return found
+
+    def _attempt(self, name: str, started_at_ns: int) -> Attempt:
+        pair = self.pairs[name]
+        return Attempt(
+            decision_id=self.pending.decision_id,
+            evaluator=name,
+            fingerprint=pair.seat.fingerprint,
+            n=pair.noted,
+            started_at_ns=started_at_ns,
+        )

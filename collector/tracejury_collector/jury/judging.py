@@ -15,6 +15,7 @@ from tracejury.errors import TracejuryError
 from tracejury.evaluator import Evaluator, run_evaluator
 from tracejury.result import Failure, Outcome, outcome_to_json
 from tracejury.trace import Trace
+from tracejury_collector.jury.confinement import Surroundings
 from tracejury_collector.jury.progress import Progress
 from tracejury_collector.jury.protocol import JobOrder, JudgeOrder, outcome_item
 from tracejury_collector.jury.roster import Builder
@@ -40,6 +41,7 @@ class Bench:
     def __init__(self, registry: Builder, progress: Progress) -> None:
         self._registry = registry
         self._progress = progress
+        self._surroundings = Surroundings()
         self._built: dict[bytes, Evaluator[Any] | Failure] = {}
 
     def judge(self, order: JudgeOrder, send: Send, must_leave: Callable[[], bool]) -> None:
@@ -69,6 +71,7 @@ class Bench:
                 if name not in members:  # after the mark: building may import a plugin
                     members[name] = self._member(order.evaluators[name])
                 yield _run(run, members[name], trace)
+                self._surroundings.restore()
 
     def _member(self, spec: Mapping[str, Any]) -> _Member:
         wanted = [spec["type"], spec["config"], spec["fingerprint"]]

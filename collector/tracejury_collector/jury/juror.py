@@ -40,6 +40,7 @@ class Juror:
         self.pid = pid
         self.promised = 0
         self.gone = False
+        self.is_leaving = False
         self._progress = progress
         self._writer = writer
         self._orders: dict[int, _Order] = {}
@@ -64,7 +65,9 @@ class Juror:
     @property
     def has_room(self) -> bool:
         """Whether it can take another order."""
-        return not self.gone and len(self._orders) + self.promised < MAX_ORDERS
+        return (
+            not self.gone and not self.is_leaving and len(self._orders) + self.promised < MAX_ORDERS
+        )
 
     @property
     def in_flight(self) -> int:

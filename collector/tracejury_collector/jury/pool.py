@@ -26,7 +26,7 @@ from tracejury_collector.jury.recorder import Recorder
 from tracejury_collector.jury.roster import Seat
 from tracejury_collector.jury.traces import TraceKey, TraceSource
 from tracejury_collector.store.database import Database
-from tracejury_collector.store.ledger import AttemptsWrite
+from tracejury_collector.store.ledger import AttemptsVoid, AttemptsWrite
 
 log = logging.getLogger(__name__)
 
@@ -138,7 +138,10 @@ class JuryPool:
         try:
             while True:
                 header, payload = await read_frame(reader)
-                self._take_outcomes(juror, header, payload)
+                if header["op"] == "leaving":
+                    juror.is_leaving = True
+                else:
+                    self._take_outcomes(juror, header, payload)
         except (asyncio.IncompleteReadError, OSError, ValueError, LookupError) as error:
             if not isinstance(error, asyncio.IncompleteReadError):
                 log.warning("jury process %d: %r", juror.pid, error)
@@ -190,6 +193,9 @@ class JuryPool:
         """Hand jobs over; those that cannot be handed over now wait again."""
         try:
             order = await self._prepare(jobs)
+        except asyncio.CancelledError:
+            self._void(jobs)
+            raise
         except (Unavailable, duckdb.Error, OSError, TooLarge) as error:
             log.warning("jobs cannot be handed out now: %s", error)
             await asyncio.sleep(_RETRY_S)
@@ -206,6 +212,8 @@ class JuryPool:
         finally:
             juror.promised -= 1
         if juror.gone:
+            if juror.is_leaving:
+                self._void(job for job, _ in order)
             self._put_back(job for job, _ in order)
         elif order:
             await juror.give(order)
@@ -234,7 +242,9 @@ class JuryPool:
             if entry is not None:
                 self._record(entry, _outcome(item.outcome), item.duration_ms)
         if header["done"]:
-            self._put_back(_jobs_of(juror.done(header["id"])))
+            left = _jobs_of(juror.done(header["id"]))
+            self._void(left)
+            self._put_back(left)
 
     def _record(self, entry: Entry, outcome: Outcome, duration_ms: float | None) -> None:
         job, name = entry
@@ -267,11 +277,23 @@ class JuryPool:
             juror.kill()
         juror.close()
         if guilty:
-            self._blame(*guilty)
             entries.append(guilty)
+        jobs = _jobs_of(entries)
+        if juror.is_leaving:
+            self._blame_repeaters(_jobs_of([guilty] if guilty else []))
+            self._void(jobs)
+        elif guilty:
+            self._blame(*guilty)
         else:
-            self._blame_repeaters(_jobs_of(entries))
-        self._put_back(_jobs_of(entries))
+            self._blame_repeaters(jobs)
+        self._put_back(job for job in jobs if job.pairs)
+
+    def _void(self, jobs: Iterable[Job]) -> None:
+        """Let the attempts that a stop of the service cut short not count."""
+        attempts = [attempt for job in jobs for attempt in job.voided()]
+        if attempts:
+            with contextlib.suppress(Unavailable):
+                self._db.write(AttemptsVoid(attempts))
 
     def _blame_repeaters(self, jobs: Iterable[Job]) -> None:
         """Blame jobs that were there whenever something failed while no evaluator ran."""

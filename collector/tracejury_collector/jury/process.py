@@ -16,13 +16,14 @@ from tracejury_collector.ipc import BrokenFrame, read_frame, write_frame
 from tracejury_collector.jury.confinement import address_space_bytes, confine
 from tracejury_collector.jury.judging import Bench
 from tracejury_collector.jury.progress import Progress
-from tracejury_collector.jury.protocol import JudgeOrder, hello, outcomes_frame, read_judge
+from tracejury_collector.jury.protocol import JudgeOrder, hello, leaving, outcomes_frame, read_judge
 from tracejury_collector.jury.roster import RegistryFactory
 from tracejury_evaluators.endpoint import use_endpoint
 
 log = logging.getLogger(__name__)
 
 DRAIN_S = 1.0
+_CLOSE_S = 0.2
 _RECONNECT_S = (0.05, 0.5)
 _FULL = 0.6
 """Share of the memory limit above which the process makes way for a fresh one."""
@@ -35,7 +36,10 @@ async def run(
     *,
     registry: RegistryFactory,
 ) -> None:
-    """Judge until `stop` is set, or until evaluators have left too little memory to go on."""
+    """Judge until `stop` is set, or until evaluators have left too little memory to go on.
+
+    Then the process ends at once: threads that evaluators have left would keep it for ever.
+    """
     confine(config.jury.memory)
     use_endpoint(config.judge.endpoint())
     leave = asyncio.create_task(stop.wait())
@@ -54,7 +58,8 @@ async def run(
         write_frame(writer, hello(os.getpid(), Path(f"{store_socket}.{os.getpid()}.progress")))
         if await session.serve(reader, leave):
             break
-    leave.cancel()
+    logging.shutdown()
+    os._exit(0)
 
 
 class _Session:
@@ -78,11 +83,15 @@ class _Session:
         await asyncio.wait([receive, leave, full], return_when=asyncio.FIRST_COMPLETED)
         self._leaving.set()
         self._orders.put(None)
+        if leave.done():
+            write_frame(self._writer, leaving())
         lost = receive.done() and not leave.done()
         finished = await self._drain(self._settings.timeout if lost else DRAIN_S)
         for task in (receive, full):
             task.cancel()
         self._writer.close()
+        with contextlib.suppress(OSError, TimeoutError):
+            await asyncio.wait_for(self._writer.wait_closed(), _CLOSE_S)
         return leave.done() or self._full.is_set() or not finished
 
     async def _receive(self, reader: asyncio.StreamReader) -> None:

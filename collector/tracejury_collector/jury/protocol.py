@@ -7,6 +7,8 @@
                     "fingerprint"}}, then the traces
     jury -> store   {"op": "outcomes", "id": N, "done": BOOL}
                     payload: JSON [{"run": N, "outcome": {...}, "duration_ms": X}, ...]
+    jury -> store   {"op": "leaving"}
+                    it was told to stop: what it leaves unanswered is no fault of an evaluator
 
 A run is one evaluator on one trace: a job's first evaluator has the number `run`, its second
 `run` + 1, and so on. Numbers are never used twice on a connection.
@@ -59,6 +61,11 @@ class RunOutcome:
 def hello(pid: int, progress: Path) -> Header:
     """Return the header that introduces a jury process."""
     return {"op": "hello", "role": "jury", "pid": pid, "progress": str(progress)}
+
+
+def leaving() -> Header:
+    """Return the header that says that the process was told to stop."""
+    return {"op": "leaving"}
 
 
 def judge_frame(order: JudgeOrder) -> tuple[Header, bytes]:

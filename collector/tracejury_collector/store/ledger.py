@@ -192,15 +192,18 @@ def last_decided_ns(cursor: duckdb.DuckDBPyConnection) -> int:
     return int(row[0]) if row else 0
 
 
+def _attempts_table(attempts: Sequence[Attempt]) -> pa.Table:
+    """Return the rows of `attempts`."""
+    rows = [(a.decision_id, a.evaluator, a.fingerprint, a.n, a.started_at_ns) for a in attempts]
+    return arrow_table(_ATTEMPTS, rows)
+
+
 class AttemptsWrite:
     """The write of attempts; returns the ids of the decisions that still wait for results."""
 
     def __init__(self, decision_ids: Sequence[str], attempts: Sequence[Attempt]) -> None:
         self._wanted = arrow_table({"decision_id": TEXT}, [(d,) for d in decision_ids])
-        self._attempts = arrow_table(
-            _ATTEMPTS,
-            [(a.decision_id, a.evaluator, a.fingerprint, a.n, a.started_at_ns) for a in attempts],
-        )
+        self._attempts = _attempts_table(attempts)
 
     def __call__(self, connection: duckdb.DuckDBPyConnection) -> set[str]:
         with registered(connection, wanted_jobs=self._wanted):
@@ -215,3 +218,14 @@ class AttemptsWrite:
             return self._attempts
         ids = self._attempts.column("decision_id")
         return self._attempts.filter(pc.is_in(ids, pa.array(sorted(live), pa.string())))
+
+
+class AttemptsVoid:
+    """The write that takes back attempts which were cut short through nobody's fault."""
+
+    def __init__(self, attempts: Sequence[Attempt]) -> None:
+        self._attempts = _attempts_table(attempts)
+
+    def __call__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        with registered(connection, void_attempts=self._attempts):
+            connection.execute(statement("delete_attempts"))
