@@ -378,6 +378,19 @@ class TestRegister:
         (one,) = tried(*base, "--evaluator", "cites-sources")["results"]
         assert (one["verdict"], one["fingerprint"]) == ("pass", types["fingerprint"])
 
+    def test_a_file_in_the_folder_of_uipath_gets_the_files_of_uipath(self, tmp_path: Path) -> None:
+        base = ["add", "evaluator", "my-custom", "--style", "uipath", "--dir", str(tmp_path)]
+        assert run(*base).exit_code == 0
+        folder = tmp_path / "evals" / "evaluators"
+        result = run("register", "evaluator", str(folder / "custom" / "my_custom.py"))
+        assert result.exit_code == 0, result.output
+        config = json.loads((folder / "my-custom.json").read_bytes())
+        assert config["id"] == "MyCustom"
+        assert config["evaluatorTypeId"] == "file://types/my-custom-types.json"
+        assert config["evaluatorSchema"] == "file://my_custom.py:MyCustom"
+        assert config["evaluatorConfig"] == {"name": "MyCustom", "caseSensitive": True}
+        assert (folder / "custom" / "types" / "my-custom-types.json").is_file()
+
     def test_a_config_that_is_there_is_kept(self, tmp_path: Path) -> None:
         run("add", "evaluator", "mine", "--dir", str(tmp_path))
         config = tmp_path / "mine.json"

@@ -18,6 +18,7 @@ from tracejury.codec import load_trace
 from tracejury.errors import DefinitionError, TracejuryError
 from tracejury.evaluator import Evaluator, run_evaluator
 from tracejury.result import outcome_to_json
+from tracejury_evaluators.adapters.uipath.folder import is_custom, write_registration
 from tracejury_evaluators.authoring.examining import examine_file
 from tracejury_evaluators.authoring.orders import (
     Answer,
@@ -60,11 +61,18 @@ def main() -> None:
 
 def _carried_out(order: Order) -> Iterator[Answer]:
     if isinstance(order, Examine):
-        yield Answer(examined=examine_file(Path(order.file)))
+        yield _examined(Path(order.file))
     elif isinstance(order, ListTypes):
         yield Answer(types=type_rows(_registry(order.setup)))
     else:
         yield from _tried(order)
+
+
+def _examined(path: Path) -> Answer:
+    examined = examine_file(path)
+    if not is_custom(path):
+        return Answer(examined=examined)
+    return Answer(examined=examined, written=[str(file) for file in write_registration(path)])
 
 
 def _registry(setup: Setup) -> PluginRegistry:

@@ -117,7 +117,7 @@ def register_evaluator(path: Path, *, as_json: bool) -> int:
         terminal.print_json({"evaluators": [_registered_json(one) for one in done]})
     else:
         print_registered(path, done)
-    return CHECK_FAILED if any(one.examined.findings for one in done) else 0
+    return CHECK_FAILED if any(one.is_bad for one in done) else 0
 
 
 def _registered_json(one: Registered) -> dict[str, object]:

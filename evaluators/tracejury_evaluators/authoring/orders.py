@@ -71,7 +71,10 @@ class Try(_Message):
 
 
 class Examine(_Message):
-    """Check what a file defines, and describe it."""
+    """Check what a file defines, and describe it.
+
+    A file in UiPath's `evals/evaluators/custom` is described there in UiPath's own files.
+    """
 
     task: Literal["examine"] = "examine"
     file: str
@@ -129,11 +132,12 @@ class Examined(_Message):
 
 
 class Answer(_Message):
-    """One line of a process's answer; exactly one field is set."""
+    """One line of a process's answer; one field is set, `written` beside `examined`."""
 
     problem: str | None = None
     types: list[TypeRow] | None = None
     ready: list[Ready] | None = None
     judgement: Judgement | None = None
     examined: list[Examined] | None = None
+    written: list[str] | None = None
     done: bool = False

@@ -24,12 +24,12 @@ def print_registered(path: Path, done: Sequence[Registered]) -> None:
         if one.kept:
             kept = f"  kept {visible(str(one.kept))}; delete it to have it written anew"
             out.print(Text(kept), soft_wrap=True)
-        if one.written:
+        if one.written and not one.foreign:
             _print_snippet(out, path, one)
 
 
 def _print_check(out: Console, one: Registered) -> None:
-    state = ("wrong", "red") if one.examined.findings else ("ok", "green")
+    state = ("wrong", "red") if one.is_bad else ("ok", "green")
     row = one.examined.row
     head = Text.assemble(
         (f"{state[0]}  ", state[1]), f"{one_line(row.type)} ({one_line(row.label)})"

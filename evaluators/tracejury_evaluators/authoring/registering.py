@@ -12,6 +12,7 @@ import orjson
 
 from tracejury.errors import DefinitionError
 from tracejury_evaluators.authoring.apart import ask
+from tracejury_evaluators.authoring.generating import UIPATH_FOLDER
 from tracejury_evaluators.authoring.orders import Examine, Examined
 
 TIMEOUT_S = 60.0
@@ -23,12 +24,19 @@ INDENTED = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 class Registered:
     """What became of one evaluator of a file: what was found, and which files say so.
 
-    `kept` is a config that was there before and was not touched.
+    `kept` is a config that was there before and was not touched; `foreign` evaluators are
+    described in the files of their own system.
     """
 
     examined: Examined
     written: tuple[Path, ...] = ()
     kept: Path | None = None
+    foreign: bool = False
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether it breaks the protocol; other systems' evaluators are held to their own."""
+        return bool(self.examined.findings) and not self.foreign
 
 
 def register_file(path: Path) -> list[Registered]:
@@ -37,14 +45,27 @@ def register_file(path: Path) -> list[Registered]:
     The file is imported in a process of its own.
     Raises: DefinitionError naming the file; OSError where it cannot be written beside.
     """
+    if not path.exists() and path.parent == Path():
+        path = UIPATH_FOLDER / path
     if path.suffix != ".py" or not path.is_file():
         raise DefinitionError(f"{path} is no Python file; name the file that holds the evaluator")
     lost = f"{path}: the check did not end; an evaluator of it runs on, or ends the process"
     found = ask(Examine(file=str(path.absolute())), TIMEOUT_S, lost)
     examined = found.examined or []
+    if found.written is not None:
+        return _written_there(examined, [Path(file) for file in found.written])
     if any(one.findings for one in examined):
         return [Registered(examined=one) for one in examined]
     return [_registered(path, one) for one in examined]
+
+
+def _written_there(examined: list[Examined], written: list[Path]) -> list[Registered]:
+    """The evaluators of a file in UiPath's folder; each has two files, in the same order."""
+    pairs = list(zip(written[::2], written[1::2], strict=True))
+    return [
+        Registered(examined=one, written=files, foreign=True)
+        for one, files in zip(examined, pairs, strict=True)
+    ]
 
 
 def _registered(path: Path, one: Examined) -> Registered:
