@@ -24,6 +24,7 @@ docs-dialects:
 
 bench:
 	$(PYTHON) bench/run.py
+	$(PYTHON) bench/bench_jury.py
 
 format:
 	$(BIN)ruff format .

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from tracejury import Criteria, Evaluator, Score, Skip, Trace, evaluator
 from tracejury.evaluator import run_evaluator
@@ -94,3 +94,8 @@ def test_a_function_carries_version_label_and_description() -> None:
     assert cls.__doc__ == "The share of the expected texts that the answer names."
     assert list(cls.config_schema()["properties"]) == ["ignore_case"]
     assert list(cls.criteria_schema()["properties"]) == ["expected"]
+
+
+def test_any_evaluator_can_be_named_at_run_time() -> None:
+    """An alias such as `Evaluator[Any]` is evaluated, unlike an annotation."""
+    assert issubclass(Evaluator[Any], Evaluator)

@@ -130,7 +130,10 @@ def _resolved(function: Any, parameter: str) -> Any:
 
 def _check_criteria_argument(cls: type[BaseModel], criteria: type[BaseModel]) -> None:
     for argument in cls.__pydantic_generic_metadata__["args"]:
-        if inspect.isclass(argument) and not issubclass(argument, criteria):
+        # `Evaluator[Any]` is what a signature says of any evaluator
+        if argument is Any or not inspect.isclass(argument):
+            continue
+        if not issubclass(argument, criteria):
             raise DefinitionError(
                 f"{cls.__name__}: {argument.__name__} is no criteria type; "
                 f"write `class {argument.__name__}(Criteria):`"
