@@ -17,9 +17,9 @@ import orjson
 
 from tracejury.errors import MissingExtraError, TracejuryError
 from tracejury.otlp_files import JSON_LINES, PROTOBUF, read_requests
+from tracejury.span_records import plain_value
 from tracejury.trace import LogRecord, SpanEvent, SpanRecord, StatusCode
 
-MAX_DEPTH = 32
 TRACE_ID_DIGITS = 32
 SPAN_ID_DIGITS = 16
 SIGNALS = frozenset({"resourceSpans", "resourceLogs"})
@@ -121,7 +121,7 @@ def logs_of(document: Any) -> Iterator[LogRecord]:
                         span_id=_id(log, "spanId", SPAN_ID_DIGITS),
                         event_name=str(log.get("eventName", "")),
                         time_ns=_time(log, "timeUnixNano") or _time(log, "observedTimeUnixNano"),
-                        body=_value(log.get("body")),
+                        body=plain_value(log.get("body")),
                         attributes=_attributes(log),
                         resource=resource,
                         scope_name=scope,
@@ -191,25 +191,6 @@ def _enum(value: Any, prefix: str, words: tuple[Item, ...]) -> Item:
 
 
 def _attributes(holder: Any) -> dict[str, Any]:
-    return {str(pair["key"]): _value(pair.get("value")) for pair in holder.get("attributes", ())}
-
-
-def _value(value: Any, depth: int = 0) -> Any:
-    """The plain value of an OTLP AnyValue; bytes are base64 text, as the service keeps them."""
-    if not isinstance(value, dict) or depth > MAX_DEPTH:
-        return None
-    for name, inner in value.items():
-        if name == "intValue":
-            return int(inner)
-        if name == "arrayValue":
-            return [_value(item, depth + 1) for item in inner.get("values", ())]
-        if name == "kvlistValue":
-            pairs = inner.get("values", ())
-            return {str(pair["key"]): _value(pair.get("value"), depth + 1) for pair in pairs}
-        if name == "doubleValue":
-            return float(inner)
-        if name == "bytesValue":
-            return base64.b64encode(base64.b64decode(inner)).decode()
-        if name in ("stringValue", "boolValue"):
-            return inner
-    return None
+    return {
+        str(pair["key"]): plain_value(pair.get("value")) for pair in holder.get("attributes", ())
+    }

@@ -60,7 +60,7 @@ def otlp_json_attributes(holder: Mapping[str, Any]) -> dict[str, Any]:
     given = holder.get("attributes", ())
     if isinstance(given, Mapping):
         return {str(key): plain(value) for key, value in given.items()}
-    return {str(pair["key"]): _json_value(pair.get("value")) for pair in given}
+    return {str(pair["key"]): plain_value(pair.get("value")) for pair in given}
 
 
 def plain(value: Any, depth: int = 0) -> Any:
@@ -183,7 +183,7 @@ def _json_kind(kind: object) -> str:
     return name if name in _KINDS else "unspecified"
 
 
-def _json_value(value: Any, depth: int = 0) -> Any:
+def plain_value(value: Any, depth: int = 0) -> Any:
     """The plain value of an OTLP AnyValue; bytes are base64 text, as the service keeps them."""
     if not isinstance(value, dict) or depth > MAX_DEPTH:
         return None
@@ -191,10 +191,10 @@ def _json_value(value: Any, depth: int = 0) -> Any:
         if name == "intValue":
             return int(inner)
         if name == "arrayValue":
-            return [_json_value(item, depth + 1) for item in inner.get("values", ())]
+            return [plain_value(item, depth + 1) for item in inner.get("values", ())]
         if name == "kvlistValue":
             pairs = inner.get("values", ())
-            return {str(pair["key"]): _json_value(pair.get("value"), depth + 1) for pair in pairs}
+            return {str(pair["key"]): plain_value(pair.get("value"), depth + 1) for pair in pairs}
         if name == "doubleValue":
             return float(inner)
         if name == "bytesValue":
