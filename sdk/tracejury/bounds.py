@@ -9,7 +9,7 @@ from typing import Any, cast
 import orjson
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
-from tracejury.result import Failure, Outcome, Score, Skip, default_verdict
+from tracejury.result import Failure, Outcome, Score, Skip, Verdict, default_verdict
 
 MAX_REASON_CHARS = 4_000
 MAX_ITEMS = 100
@@ -22,11 +22,12 @@ MAX_PLAIN_ENTRIES = 32
 def bounded(outcome: Outcome, threshold: float = 1.0) -> Outcome:
     """The outcome with a verdict, long texts and lists cut, and details as plain JSON data."""
     if isinstance(outcome, Score):
-        if outcome.verdict and type(outcome) is Score and _is_small(outcome):
-            return outcome
+        verdict = outcome.verdict or default_verdict(outcome.value, threshold)
+        if type(outcome) is Score and _is_short(outcome):
+            return _with(outcome, verdict)
         return Score(
             outcome.value,
-            outcome.verdict or default_verdict(outcome.value, threshold),
+            verdict,
             clip(outcome.reason, MAX_REASON_CHARS),
             _clip_items(outcome.hits),
             _clip_items(outcome.misses),
@@ -46,38 +47,52 @@ def bounded(outcome: Outcome, threshold: float = 1.0) -> Outcome:
     )
 
 
-def _is_small(score: Score) -> bool:
-    """Whether nothing of a score has to be cut or made plain; quickly, for most need nothing."""
+def _is_short(score: Score) -> bool:
+    """Whether no text of a score has to be cut; quickly, for most need nothing."""
     return (
         type(score.reason) is str
         and score.reason.isascii()
         and len(score.reason) <= MAX_REASON_CHARS
-        and _are_small(score.hits)
-        and _are_small(score.misses)
-        and _are_small(score.evidence)
-        and _are_plain(score.details)
+        and _are_short(score.hits)
+        and _are_short(score.misses)
+        and _are_short(score.evidence)
     )
 
 
-def _are_small(items: Sequence[str]) -> bool:
-    return not items or (
-        len(items) <= MAX_ITEMS
-        and all(
-            type(item) is str and len(item) <= MAX_ITEM_CHARS and item.isascii() for item in items
-        )
+def _are_short(items: Sequence[str]) -> bool:
+    if len(items) > MAX_ITEMS:
+        return False
+    for item in items:
+        if type(item) is not str or len(item) > MAX_ITEM_CHARS or not item.isascii():
+            return False
+    return True
+
+
+def _with(score: Score, verdict: Verdict) -> Score:
+    """A score of short texts with its verdict and plain details: itself where it has them."""
+    plain = _are_plain(score.details)
+    if score.verdict and plain:
+        return score
+    return Score(
+        score.value,
+        verdict,
+        score.reason,
+        score.hits,
+        score.misses,
+        score.details if plain else plain_details(score.details),
+        score.evidence,
+        score.spent,
     )
 
 
 def _are_plain(details: Mapping[str, Any]) -> bool:
     """Whether the details are a few short texts and numbers."""
-    return not details or (
-        type(details) is dict
-        and len(details) <= MAX_PLAIN_ENTRIES
-        and all(
-            type(key) is str and key.isascii() and len(key) <= MAX_ITEM_CHARS and _is_plain(value)
-            for key, value in details.items()
-        )
-    )
+    if type(details) is not dict or len(details) > MAX_PLAIN_ENTRIES:
+        return not details
+    for key, value in details.items():
+        if type(key) is not str or not _is_plain(key) or not _is_plain(value):
+            return False
+    return True
 
 
 def _is_plain(value: object) -> bool:

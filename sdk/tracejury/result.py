@@ -51,15 +51,17 @@ class Score:
             assign(self, "value", unit_value(self.value))
         if self.verdict is not None and self.verdict not in VERDICTS:
             raise ValueError(f"verdict {self.verdict!r} is unknown; use one of {list(VERDICTS)}")
-        _require_text("reason", self.reason)
         # most scores leave some of these out, and one is made for every judgement
+        if type(self.reason) is not str:
+            _require_text("reason", self.reason)
         if type(self.hits) is not tuple or self.hits:
             assign(self, "hits", _texts("hits", self.hits))
         if type(self.misses) is not tuple or self.misses:
             assign(self, "misses", _texts("misses", self.misses))
         if type(self.evidence) is not tuple or self.evidence:
             assign(self, "evidence", _texts("evidence", self.evidence))
-        _require_mapping("details", self.details)
+        if type(self.details) is not dict:
+            _require_mapping("details", self.details)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +184,7 @@ def _require_text(name: str, value: object) -> None:
 
 
 def _require_mapping(name: str, value: object) -> None:
-    # dict first: a Score is made for every judgement, and asking an abstract class is slow
-    if not isinstance(value, dict) and not isinstance(value, Mapping):
+    if not isinstance(value, Mapping):
         raise TypeError(f"{name} is a mapping, not {_shown(value)}")
 
 

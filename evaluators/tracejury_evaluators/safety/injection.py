@@ -13,7 +13,7 @@ from pydantic import Field
 from tracejury.evaluator import Criteria
 from tracejury.result import Skip
 from tracejury.trace import Trace
-from tracejury_evaluators.patterns import any_of, compiled, encoded
+from tracejury_evaluators.patterns import AnyOf, compiled, encoded
 from tracejury_evaluators.safety.passages import WHERE, Place
 from tracejury_evaluators.safety.scan import Finder, Hit, Scan, candidates
 
@@ -111,11 +111,11 @@ class InjectionMarkers(Scan[Criteria]):
         return self._found
 
     @cached_property
-    def _raw(self) -> tuple[Any, Sequence[tuple[Marker, Any]]]:
-        """What is sought in a text as it is: one pattern for all, and each by its marker."""
+    def _raw(self) -> tuple[AnyOf, Sequence[tuple[Marker, Any]]]:
+        """What is sought in a text as it is: all patterns together, and each with its marker."""
         patterns = [(m, p) for m in dict.fromkeys(self.markers) for p in RAW.get(m, ())]
         each = [(marker, compiled(pattern)) for marker, pattern in patterns]
-        return any_of(pattern for _, pattern in patterns) if each else None, each
+        return AnyOf([pattern for _, pattern in patterns]), each
 
     def _found(self, text: str) -> Iterator[Hit]:
         if "instruction" in self.markers:
@@ -124,9 +124,8 @@ class InjectionMarkers(Scan[Criteria]):
             yield from (Hit(kind="hidden_text", shown=shown) for shown in _hidden(text))
         any_raw, each = self._raw
         data = encoded(text)
-        if any_raw is None or any_raw.search(data) is None:
-            return
-        for marker, expression in each:
+        for position in any_raw.matching(data):
+            marker, expression = each[position]
             for found in candidates(expression, data):
                 yield Hit(kind=marker, shown=_visible(found))
 
@@ -151,7 +150,7 @@ def _hidden(text: str) -> Iterator[str]:
 
 @cache
 def _any_instruction() -> Any:
-    return any_of(INSTRUCTIONS)
+    return compiled("|".join(f"(?:{pattern})" for pattern in INSTRUCTIONS), captures=False)
 
 
 @cache
@@ -163,4 +162,6 @@ def _visible(text: str) -> str:
     """The text quoted and cut, white space as one space, what cannot be seen by its code point."""
     text = " ".join(text.split())
     cut = text if len(text) <= EXCERPT_CHARS else f"{text[:EXCERPT_CHARS]}…"
+    if cut.isprintable():
+        return repr(cut)
     return repr("".join(ch if ch.isprintable() else f"<U+{ord(ch):04X}>" for ch in cut))

@@ -11,7 +11,7 @@ from pydantic import Field
 from tracejury.evaluator import Criteria
 from tracejury.result import Skip
 from tracejury.trace import Trace
-from tracejury_evaluators.patterns import Pattern, any_of, compiled, encoded
+from tracejury_evaluators.patterns import AnyOf, Pattern, compiled, encoded
 from tracejury_evaluators.safety.allow import MAX_ALLOWED, allowed
 from tracejury_evaluators.safety.numbers import (
     is_card,
@@ -88,10 +88,10 @@ class NoPii(Scan[Criteria]):
     )
 
     @cached_property
-    def _known(self) -> tuple[Any, Sequence[Kind]]:
-        """One pattern that finds whether there is anything at all, and each by its kind."""
+    def _known(self) -> tuple[AnyOf, Sequence[Kind]]:
+        """All patterns together, and each with its kind."""
         each = [(kind, compiled(PATTERNS[kind]), CHECKS[kind], 1) for kind in self.kinds]
-        return any_of(PATTERNS[kind] for kind in self.kinds), each
+        return AnyOf([PATTERNS[kind] for kind in self.kinds]), each
 
     @cached_property
     def _own(self) -> Sequence[Kind]:
@@ -112,8 +112,8 @@ class NoPii(Scan[Criteria]):
     def _found(self, text: str, known: str) -> Iterator[Hit]:
         data = encoded(text)
         any_known, each = self._known
-        seems = bool(text) and bool(self.kinds) and any_known.search(data) is not None
-        for kind, expression, check, group in (*(each if seems else ()), *self._own):
+        seen = [each[position] for position in any_known.matching(data)] if text else []
+        for kind, expression, check, group in (*seen, *self._own):
             for value in candidates(expression, data, group, check):
                 if (
                     value

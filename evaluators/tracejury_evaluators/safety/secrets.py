@@ -14,7 +14,7 @@ from pydantic import Field
 from tracejury.evaluator import Criteria
 from tracejury.result import Skip
 from tracejury.trace import Trace
-from tracejury_evaluators.patterns import Pattern, any_of, compiled, encoded
+from tracejury_evaluators.patterns import AnyOf, Pattern, compiled, encoded
 from tracejury_evaluators.safety.allow import MAX_ALLOWED, allowed
 from tracejury_evaluators.safety.passages import WHERE, Place
 from tracejury_evaluators.safety.scan import Finder, Hit, Scan, candidates
@@ -117,21 +117,21 @@ class NoSecrets(Scan[Criteria]):
 
     def _values(self, data: bytes) -> Iterator[tuple[str, str]]:
         any_known, by_kind = _expressions(self.guess)
-        if any_known.search(data) is not None:
-            for kind, expression in by_kind.items():
-                values = candidates(expression, data)
-                guessed = kind in GUESSED
-                yield from ((kind, v) for v in values if not guessed or _looks_random(v, kind))
+        for position in any_known.matching(data):
+            kind, expression = by_kind[position]
+            values = candidates(expression, data)
+            guessed = kind in GUESSED
+            yield from ((kind, v) for v in values if not guessed or _looks_random(v, kind))
         for kind, expression in self._own:
             yield from ((kind, value) for value in candidates(expression, data, 0))
 
 
 @cache
-def _expressions(guess: bool) -> tuple[Any, Mapping[str, Any]]:
-    """One pattern that finds whether there is anything at all, and each by its kind."""
+def _expressions(guess: bool) -> tuple[AnyOf, Sequence[tuple[str, Any]]]:
+    """All patterns together, and each with its kind."""
     patterns = {**FORMATS, **(GUESSED if guess else {})}
-    by_kind = {kind: compiled(pattern) for kind, pattern in patterns.items()}
-    return any_of(patterns.values()), by_kind
+    by_kind = [(kind, compiled(pattern)) for kind, pattern in patterns.items()]
+    return AnyOf(list(patterns.values())), by_kind
 
 
 def _looks_random(value: str, kind: str) -> bool:
