@@ -14,7 +14,7 @@ check:
 	$(BIN)lint-imports
 
 test:
-	$(PYTHON) -m pytest
+	$(PYTHON) -m pytest -n logical
 
 docs:
 	$(PYTHON) -m pytest tests/docs
