@@ -24,6 +24,7 @@ from tracejury_evaluators.json_text import MAX_DEPTH, depth
 from tracejury_evaluators.schema_formats import FORMATS
 from tracejury_evaluators.schema_keywords import KEYWORDS
 from tracejury_evaluators.schema_patterns import PatternProblem, compiled
+from tracejury_evaluators.schema_plain import Accepts, accepts
 
 MAX_VIOLATIONS = 1_000
 MAX_MESSAGE_CHARS = 200
@@ -57,10 +58,14 @@ class Violation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledSchema:
-    """A schema ready for use; `properties` are those that its root names."""
+    """A schema ready for use; `properties` are those that its root names.
+
+    `accepts` says of data whether it surely conforms, quickly; the validator tells the rest.
+    """
 
     properties: frozenset[str]
     validator: Any
+    accepts: Accepts
 
     def violations(self, data: Any, limit: int = MAX_VIOLATIONS) -> list[Violation]:
         """The first `limit` ways in which the data does not conform; none where it does.
@@ -68,6 +73,8 @@ class CompiledSchema:
         `data` is nested no deeper than 64 levels.
         Raises: SchemaProblem where the schema refers to itself without end.
         """
+        if self.accepts(data):
+            return []
         try:
             return [_violation(error) for error in islice(self.validator.iter_errors(data), limit)]
         except RecursionError:
@@ -108,11 +115,19 @@ def _compiled(text: str, formats: bool) -> CompiledSchema:
     )
     _check_parts(_resource(schema), validator._resolver)
     properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
-    return CompiledSchema(properties=frozenset(properties), validator=validator)
+    return CompiledSchema(
+        properties=frozenset(properties),
+        validator=validator,
+        accepts=accepts(schema, _named_dialect(schema)),
+    )
+
+
+def _named_dialect(schema: dict[str, Any] | bool) -> Any:
+    return schema.get("$schema", DEFAULT_DIALECT) if isinstance(schema, dict) else DEFAULT_DIALECT
 
 
 def _dialect(schema: dict[str, Any] | bool) -> Any:
-    named = schema.get("$schema", DEFAULT_DIALECT) if isinstance(schema, dict) else DEFAULT_DIALECT
+    named = _named_dialect(schema)
     opaque: Specification[Any] = Specification.OPAQUE
     if not isinstance(named, str) or specification_with(named, default=opaque) is opaque:
         raise SchemaProblem(

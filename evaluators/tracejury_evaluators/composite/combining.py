@@ -70,7 +70,8 @@ def combined(
 def told(judged: Sequence[Judged]) -> list[dict[str, Any]]:
     """The members side by side, as data: each with its outcome, nested ones with their own."""
     rows = [_told(one) for one in judged]
-    if sum(_size(row) for row in rows) > MAX_NESTED:
+    nested = any("members" in row for row in rows)
+    if nested and sum(_size(row) for row in rows) > MAX_NESTED:
         for row in rows:
             row.pop("members", None)
     return rows

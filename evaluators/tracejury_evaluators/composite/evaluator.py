@@ -130,16 +130,26 @@ class Composite(Evaluator[CompositeCriteria]):
     def evaluate(
         self, trace: Trace, criteria: CompositeCriteria
     ) -> Score | Skip | Failure | Awaitable[Score | Skip | Failure]:
-        names = self.names
-        _check_names(criteria.members, names)
+        given = criteria.members
+        _check_names(given, self.names)
         started = [
-            start_evaluator(
-                member.built, trace, criteria.members.get(name), defaults=member.criteria
-            )
-            for name, member in zip(names, self.parts, strict=True)
+            start_evaluator(built, trace, given.get(name), defaults=defaults)
+            for name, built, defaults, _ in self._ready
         ]
         outcomes = [one for one in started if isinstance(one, (Score, Skip, Failure))]
         return self._whole(outcomes) if len(outcomes) == len(started) else self._together(started)
+
+    @cached_property
+    def _ready(self) -> Sequence[tuple[str, Evaluator[Any], Mapping[str, Any], float]]:
+        """Each member's name, evaluator, criteria and weight; to ask a model for them is slow."""
+        return [
+            (name, member.built, member.criteria, member.weight)
+            for name, member in zip(self.names, self.parts, strict=True)
+        ]
+
+    @cached_property
+    def _thresholds(self) -> Thresholds:
+        return Thresholds(passing=self.pass_threshold, partial=self.partial_threshold)
 
     async def _together(
         self, started: Sequence[Outcome | Awaitable[Outcome]]
@@ -148,14 +158,13 @@ class Composite(Evaluator[CompositeCriteria]):
 
     def _whole(self, outcomes: Sequence[Outcome]) -> Score | Skip | Failure:
         judged = [
-            Judged(name=name, type=member.built.type, weight=member.weight, outcome=outcome)
-            for name, member, outcome in zip(self.names, self.parts, outcomes, strict=True)
+            Judged(name=name, type=built.type, weight=weight, outcome=outcome)
+            for (name, built, _, weight), outcome in zip(self._ready, outcomes, strict=True)
         ]
         stopping = self._stopping(judged)
         if stopping is not None:
             return stopping
-        thresholds = Thresholds(passing=self.pass_threshold, partial=self.partial_threshold)
-        return combined(judged, self.aggregation, thresholds)
+        return combined(judged, self.aggregation, self._thresholds)
 
     def _stopping(self, judged: Sequence[Judged]) -> Skip | Failure | None:
         """The outcome where one member decides that there is no score."""

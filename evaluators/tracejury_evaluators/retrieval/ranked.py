@@ -48,7 +48,7 @@ class Found:
     matches: Sequence[Sequence[str]]
     spans: Sequence[str]
 
-    @property
+    @cached_property
     def relevant(self) -> int:
         """How many of the documents were expected."""
         return sum(bool(match) for match in self.matches)

@@ -173,19 +173,22 @@ class Comparison:
             return 1.0
         if not (_finite(expected) and _finite(actual)):
             return 0.0
-        difference = abs(Fraction(expected) - Fraction(actual))
-        largest = max(abs(Fraction(expected)), abs(Fraction(actual)))
-        if difference <= max(
-            Fraction(self.rules.abs_tolerance), Fraction(self.rules.rel_tolerance) * largest
-        ):
+        one, other, unit = _whole_numbers(expected, actual)
+        difference, largest = abs(one - other), max(abs(one), abs(other))
+        if self._tolerates(difference, largest, unit):
             return 1.0
         if self.rules.numbers == "exact":
             return 0.0
         if self.rules.numbers == "symmetric":
-            return float(1 - difference / (abs(Fraction(expected)) + abs(Fraction(actual))))
-        return (
-            float(max(Fraction(0), 1 - difference / abs(Fraction(expected)))) if expected else 0.0
-        )
+            whole = abs(one) + abs(other)
+            return (whole - difference) / whole
+        return max(0, abs(one) - difference) / abs(one) if one else 0.0
+
+    def _tolerates(self, difference: int, largest: int, unit: int) -> bool:
+        absolute, relative = self.rules.abs_tolerance, self.rules.rel_tolerance
+        if not absolute and not relative:
+            return False
+        return difference <= max(Fraction(absolute) * unit, Fraction(relative) * largest)
 
     def _string(self, expected: str, actual: str) -> float:
         if not self.rules.case_sensitive:
@@ -217,6 +220,13 @@ def leaves(value: Any) -> int:
             for child in (item.values() if isinstance(item, dict) else item)
         ]
     return count
+
+
+def _whole_numbers(expected: float, actual: float) -> tuple[int, int, int]:
+    """Both numbers in whole units, and how many units are 1: exact, unlike floats."""
+    (one, own), (other, others) = expected.as_integer_ratio(), actual.as_integer_ratio()
+    unit = max(own, others)  # both are powers of two
+    return one * (unit // own), other * (unit // others), unit
 
 
 def _finite(number: float) -> bool:

@@ -82,8 +82,9 @@ class ArgsMatcher:
         """Whether a call with these arguments is the one expected; None expects none of its own."""
         if expected is not None and not self.agrees(expected, arguments):
             return False
-        if any(not _found(expression, arguments, name) for name, expression in self.patterns):
-            return False
+        for name, expression in self.patterns:
+            if not _found(expression, arguments, name):
+                return False
         return self.schema is None or not self.schema.violations(arguments, limit=1)
 
 
