@@ -198,7 +198,7 @@ def _children(config: Config, settings: ChildSettings) -> list[ChildSpec]:
 
     def child(role: str, number: int, stage: int, drain_s: float, *fds: int) -> ChildSpec:
         name = f"{role}-{number}" if number else role
-        argv = (sys.executable, "-m", "tracejury_collector.service", role, name)
+        argv = (sys.executable, "-P", "-m", "tracejury_collector.service", role, name)
         return ChildSpec(name=name, argv=argv, settings=line, fds=fds, stage=stage, drain_s=drain_s)
 
     receivers = [

@@ -194,6 +194,53 @@ class TestEvaluate:
         (one,) = json.loads(result.stdout)["results"]
         assert (one["evaluator"], one["reason"]) == (spec, "'18' found")
 
+    def test_a_composite_takes_evaluators_of_the_configuration(
+        self, tmp_path: Path, trace_file: Path
+    ) -> None:
+        config = tmp_path / "tracejury.yaml"
+        config.write_text(
+            "evaluators:\n"
+            "  short: {type: word-count, config: {max_words: 1}}\n"
+            "  whole: {type: composite, config: {members: [short, {type: non-empty-output}]}}\n"
+        )
+        base = ["--trace", str(trace_file), "--config-file", str(config)]
+        both = '{"members": ["short", {"evaluator": "short", "name": "again"}]}'
+        [whole] = tried(*base, "--evaluator", "whole")["results"]
+        [given] = tried(*base, "--evaluator", "composite", "--config", both)["results"]
+        assert (whole["verdict"], given["verdict"]) == ("partial", "fail")
+        assert [member["name"] for member in whole["details"]["members"]] == [
+            "short",
+            "non-empty-output",
+        ]
+        unknown = ["--evaluator", "composite", "--config", '{"members": ["shrt"]}']
+        result = run("evaluate", *base, *unknown)
+        assert result.exit_code == 2
+        assert "no evaluator is named 'shrt'; did you mean 'short'?" in result.stderr
+
+    def test_files_of_the_current_folder_hide_no_module(
+        self, tmp_path: Path, trace_file: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "json.py").write_text("raise ImportError('hidden')")
+        monkeypatch.chdir(tmp_path)
+        [one] = tried("--trace", str(trace_file), "--evaluator", "non-empty-output")["results"]
+        assert one["verdict"] == "pass"
+
+    def test_a_long_reason_leaves_the_other_columns(self, trace_file: Path, checks: Path) -> None:
+        word = json.dumps({"word": "x" * 500})
+        names = ["--evaluator", f"{checks}:says"] * 5
+        result = run("evaluate", "--trace", str(trace_file), *names, "--criteria", word)
+        head, row, *_ = result.stdout.splitlines()
+        assert head.split() == ["trace", "evaluator", "verdict", "score", "reason"]
+        assert "fail" in row
+        assert row.rstrip().endswith("…")
+        assert max(map(len, result.stdout.splitlines())) <= 80
+
+    def test_a_file_that_cannot_be_read_is_said_in_words(self, trace_file: Path) -> None:
+        base = ["evaluate", "--trace", str(trace_file), "--evaluator", "no-loops"]
+        result = run(*base, "--config", "@nope.json")
+        assert result.exit_code == 2
+        assert result.stderr == "tracejury: 'nope.json': no such file or directory\n"
+
     def test_one_that_hangs_or_exits_harms_no_other(self, trace_file: Path, checks: Path) -> None:
         names = [f"{checks}:hangs", f"{checks}:exits", "non-empty-output"]
         options = [part for name in names for part in ("--evaluator", name)]
@@ -334,7 +381,10 @@ class TestAdd:
         assert test.read_text() == "mine"
         assert not (tmp_path / "mine.py").exists()
 
-    @pytest.mark.parametrize("name", ["", "1st", "../x", "a/b", "ü", "x" * 61, "a--b", "class"])
+    @pytest.mark.parametrize(
+        "name",
+        ["", "1st", "../x", "a/b", "ü", "x" * 61, "a--b", "class", "json", "pytest", "no-loops"],
+    )
     def test_a_name_that_cannot_be_is_refused(self, name: str, tmp_path: Path) -> None:
         result = run("add", "evaluator", name, "--dir", str(tmp_path))
         assert result.exit_code == 2

@@ -194,7 +194,7 @@ def test_skipping_everything_is_noted_and_allowed() -> None:
         return Skip("there is never anything to judge")
 
     report = check_evaluator(never, in_another_process=False)
-    assert "it scored none of the traces" in "\n".join(report.notes)
+    assert "it skipped every trace" in "\n".join(report.notes)
 
 
 def test_telling_traces_are_fresh_each_time() -> None:

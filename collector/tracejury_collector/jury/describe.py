@@ -49,7 +49,7 @@ def _asked(config: Config, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Give the process at work; it is ended with all that it started."""
     order = {"config": config.model_dump_json(), "folder": str(folder)}
     process = subprocess.Popen(
-        [sys.executable, "-m", "tracejury_collector.jury.describing"],
+        [sys.executable, "-P", "-m", "tracejury_collector.jury.describing"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,

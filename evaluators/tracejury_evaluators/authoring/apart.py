@@ -25,11 +25,14 @@ class Lost(Exception):
 
 
 class Apart:
-    """A process that carries out one order."""
+    """A process that carries out one order.
+
+    `-P`: a file of the current folder, such as `json.py`, hides no module of that name from it.
+    """
 
     def __init__(self, order: Order) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tracejury_evaluators.authoring.child"],
+            [sys.executable, "-P", "-m", "tracejury_evaluators.authoring.child"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,

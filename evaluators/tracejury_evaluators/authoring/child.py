@@ -33,6 +33,7 @@ from tracejury_evaluators.authoring.orders import (
     Wanted,
 )
 from tracejury_evaluators.authoring.rows import type_rows
+from tracejury_evaluators.composite.named import with_members
 from tracejury_evaluators.endpoint import JudgeEndpoint, use_endpoint
 from tracejury_evaluators.plugins import PluginRegistry, full_registry
 
@@ -117,8 +118,11 @@ def _tried(order: Try) -> Iterator[Answer]:
 def _built(registry: PluginRegistry, setup: Setup, wanted: Wanted) -> tuple[Named, Evaluator[Any]]:
     """The evaluator, and what its name stands for: a name of the configuration goes first."""
     named = setup.named.get(wanted.evaluator) or Named(type=_type_name(wanted.evaluator))
+    config = {**named.config, **(wanted.config or {})}
+    specs = {name: one.model_dump() for name, one in setup.named.items()}
+    specs[wanted.evaluator] = {"type": named.type, "config": config}
     try:
-        return named, registry.build(named.type, {**named.config, **(wanted.config or {})})
+        return named, registry.build(named.type, with_members(wanted.evaluator, specs))
     except DefinitionError as error:
         if setup.named and wanted.evaluator not in setup.named and not registry.knows(named.type):
             names = ", ".join(setup.named)

@@ -9,7 +9,7 @@ from string import Template
 from typing import Literal, get_args
 
 from tracejury.errors import DefinitionError
-from tracejury_evaluators.authoring.naming import Names, names_of
+from tracejury_evaluators.authoring.naming import Names, names_of, refuse_hidden
 
 Style = Literal["function", "class", "process", "uipath", "agentprobe"]
 STYLES: tuple[Style, ...] = get_args(Style)
@@ -25,6 +25,7 @@ def generate(name: str, folder: Path, style: str) -> list[Path]:
     names = names_of(name)
     if style not in STYLES:
         raise DefinitionError(f"--style {style!r} is unknown; use one of {', '.join(STYLES)}")
+    refuse_hidden(names)
     target = folder / UIPATH_FOLDER if style == "uipath" else folder
     files = {
         target / f"{names.snake}.py": _filled(f"{style}.py.txt", names),

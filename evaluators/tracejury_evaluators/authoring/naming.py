@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import keyword
 import re
+import sys
 from dataclasses import dataclass
+from importlib.metadata import packages_distributions
 
 from tracejury.errors import DefinitionError
+from tracejury_evaluators.registry import built_in_registry
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*([-_ ][A-Za-z0-9]+)*")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
@@ -39,6 +42,20 @@ def names_of(given: str) -> Names:
             f"{given!r} is a word of Python; add one to it, such as {snake}-check"
         )
     return Names(kebab="-".join(words), snake=snake, pascal="".join(w.capitalize() for w in words))
+
+
+def refuse_hidden(names: Names) -> None:
+    """Refuse a name whose file would hide a module, or whose type is built in.
+
+    Raises: DefinitionError saying which.
+    """
+    taken = ""
+    if names.snake in sys.stdlib_module_names or names.snake in packages_distributions():
+        taken = f"a Python module is named {names.snake!r}, and {names.snake}.py would hide it"
+    elif built_in_registry().knows(names.kebab):
+        taken = f"{names.kebab!r} is an evaluator that is built in"
+    if taken:
+        raise DefinitionError(f"{taken}; choose another name, such as my-{names.kebab}")
 
 
 def names_of_class(name: str) -> Names:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from tracejury import terminal
 from tracejury.result import Failure, Outcome, Score
-from tracejury.terminal import VERDICT_STYLES, latency, money, one_line, visible
+from tracejury.terminal import VERDICT_STYLES, fit, latency, money, one_line, visible
 from tracejury.testing.report import outcome_word
 from tracejury_evaluators.authoring.trial import Tried
 
@@ -100,7 +100,7 @@ def _print_table(out: Console, tried: Sequence[Tried]) -> None:
     table.add_column("evaluator", overflow="fold", max_width=28)
     table.add_column("verdict", no_wrap=True)
     table.add_column("score", justify="right", no_wrap=True)
-    table.add_column("reason", overflow="ellipsis", no_wrap=True, ratio=1)
+    table.add_column("reason", overflow="ellipsis", no_wrap=True)
     for one in tried:
         word = outcome_word(one.outcome)
         table.add_row(
@@ -110,7 +110,7 @@ def _print_table(out: Console, tried: Sequence[Tried]) -> None:
             Text(f"{one.outcome.value:.3g}" if isinstance(one.outcome, Score) else "-"),
             Text(_reason(one.outcome)),
         )
-    out.print(table)
+    out.print(fit(out, table, {1: 12, 4: 20}))
 
 
 def _reason(outcome: Outcome) -> str:

@@ -44,8 +44,9 @@ def _print_check(out: Console, one: Registered) -> None:
 
 def _print_snippet(out: Console, path: Path, one: Registered) -> None:
     document = config_document(path, one.examined)
-    out.print(Text("  for tracejury.yaml:", style="bold"))
-    out.print(Text(f"    plugins: {_flow(document['plugins'])}"), soft_wrap=True)
+    plugin = str(path) if path.is_absolute() else f"./{path.as_posix()}"
+    out.print(Text("  for tracejury.yaml in this folder:", style="bold"))
+    out.print(Text(f"    plugins: {_flow([plugin])}"), soft_wrap=True)
     out.print(Text("    evaluators:"))
     for name, spec in document["evaluators"].items():
         out.print(Text(f"      {visible(name)}: {_flow(spec)}"), soft_wrap=True)

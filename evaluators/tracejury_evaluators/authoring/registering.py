@@ -45,8 +45,9 @@ def register_file(path: Path) -> list[Registered]:
     The file is imported in a process of its own.
     Raises: DefinitionError naming the file; OSError where it cannot be written beside.
     """
-    if not path.exists() and path.parent == Path():
-        path = UIPATH_FOLDER / path
+    in_folder = UIPATH_FOLDER / path
+    if not path.exists() and path.parent == Path() and in_folder.is_file():
+        path = in_folder
     if path.suffix != ".py" or not path.is_file():
         raise DefinitionError(f"{path} is no Python file; name the file that holds the evaluator")
     lost = f"{path}: the check did not end; an evaluator of it runs on, or ends the process"

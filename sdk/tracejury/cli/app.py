@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -83,8 +84,20 @@ def explained() -> Iterator[None]:
         for line in others:
             terminal.print_problem(line)
         fail(last, WRONG_USE)
-    except (TracejuryError, OSError) as error:
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nobody reads on: `| head` ended
+        raise typer.Exit(1) from None
+    except TracejuryError as error:
         fail(str(error), WRONG_USE)
+    except OSError as error:
+        fail(_said(error), WRONG_USE)
+
+
+def _said(error: OSError) -> str:
+    """The file and what is wrong with it; no number."""
+    if error.filename is None or error.strerror is None:
+        return str(error)
+    return f"{error.filename!r}: {error.strerror.lower()}"
 
 
 @contextlib.contextmanager

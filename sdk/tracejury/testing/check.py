@@ -276,4 +276,7 @@ def _schemas(evaluator: Evaluator[Any]) -> Iterator[str]:
 def _notes(trials: Iterable[Trial]) -> Iterator[str]:
     outcomes = [trial.outcome for trial in trials]
     if not any(isinstance(outcome, Score) for outcome in outcomes):
-        yield "it scored none of the traces; give traces= and criteria= that it can judge"
+        yield (
+            "it skipped every trace, so no score was checked; in a test, "
+            "check_evaluator(ev, traces=…, criteria=…) takes what it can judge"
+        )
