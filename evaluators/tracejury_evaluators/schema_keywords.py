@@ -13,13 +13,18 @@ from jsonschema import ValidationError
 from referencing.jsonschema import lookup_recursive_ref
 
 from tracejury_evaluators.schema_patterns import matches
+from tracejury_evaluators.schema_steps import Errors, parts, spend
 
-Errors = Iterator[ValidationError]
+CHARS_PER_STEP = 4_096
+MATCHES_PER_STEP = 4
 
 
 def pattern(_validator: Any, value: str, instance: Any, _schema: Any) -> Errors:
     """Apply `pattern`."""
-    if isinstance(instance, str) and not matches(value, instance):
+    if not isinstance(instance, str):
+        return
+    spend(len(instance) // CHARS_PER_STEP)
+    if not matches(value, instance):
         yield ValidationError(f"{instance!r} does not match {value!r}")
 
 
@@ -29,6 +34,7 @@ def pattern_properties(
     """Apply `patternProperties`."""
     if not isinstance(instance, dict):
         return
+    spend(len(value) * len(instance) // MATCHES_PER_STEP)
     for expression, subschema in value.items():
         for key, item in instance.items():
             if matches(expression, key):
@@ -41,6 +47,7 @@ def additional_properties(validator: Any, value: Any, instance: Any, schema: Any
         return
     patterns = list(schema.get("patternProperties", ()))
     named = schema.get("properties", {})
+    spend((1 + len(patterns)) * len(instance) // MATCHES_PER_STEP)
     extras = [
         key
         for key in instance
@@ -66,6 +73,7 @@ def unevaluated_properties(validator: Any, _value: Any, instance: Any, schema: A
 def unique_items(_validator: Any, value: Any, instance: Any, _schema: Any) -> Errors:
     """Apply `uniqueItems`."""
     if value and isinstance(instance, list):
+        spend(parts(instance) // MATCHES_PER_STEP)
         keys = [identity(item) for item in instance]
         if len(set(keys)) < len(keys):
             yield ValidationError(f"{instance!r} has non-unique elements")
@@ -87,8 +95,10 @@ def _evaluated(validator: Any, instance: dict[str, Any], schema: Any) -> Iterato
     """The keys that `schema` evaluates, counting what it refers to and what applies in place."""
     if not isinstance(schema, dict):
         return
+    patterns = schema.get("patternProperties", ())
+    spend(1 + (1 + len(patterns)) * len(instance) // MATCHES_PER_STEP)
     yield from schema.get("properties", {}).keys() & instance.keys()
-    for expression in schema.get("patternProperties", ()):
+    for expression in patterns:
         yield from (key for key in instance if matches(expression, key))
     for keyword in ("additionalProperties", "unevaluatedProperties"):
         if keyword in schema:

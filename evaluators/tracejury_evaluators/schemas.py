@@ -16,6 +16,7 @@ from typing import Any
 import attrs
 from jsonschema import Draft202012Validator, SchemaError, ValidationError
 from jsonschema.validators import extend, validator_for
+from jsonschema_specifications import REGISTRY as DIALECTS  # type: ignore[import-untyped]
 from referencing import Registry, Resource, Specification
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import specification_with
@@ -25,12 +26,24 @@ from tracejury_evaluators.schema_formats import FORMATS
 from tracejury_evaluators.schema_keywords import KEYWORDS
 from tracejury_evaluators.schema_patterns import PatternProblem, compiled
 from tracejury_evaluators.schema_plain import Accepts, accepts
+from tracejury_evaluators.schema_steps import (
+    STEPS_PER_OBJECT,
+    Steps,
+    TooManySteps,
+    counted,
+    counted_descent,
+    counted_values,
+    objects,
+    spending,
+)
 
 MAX_VIOLATIONS = 1_000
 MAX_MESSAGE_CHARS = 200
 MAX_SCHEMA_CHARS = 200_000
+MAX_OBJECTS = 4_000
 DEFAULT_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 REFERENCES = ("$ref", "$dynamicRef")
+VALUES = ("const", "enum")
 
 
 class SchemaProblem(ValueError):
@@ -61,22 +74,29 @@ class CompiledSchema:
     """A schema ready for use; `properties` are those that its root names.
 
     `accepts` says of data whether it surely conforms, quickly; the validator tells the rest.
+    `steps` is what making it ready took, whether or not it was kept.
     """
 
     properties: frozenset[str]
     validator: Any
     accepts: Accepts
+    steps: int
 
-    def violations(self, data: Any, limit: int = MAX_VIOLATIONS) -> list[Violation]:
+    def violations(
+        self, data: Any, limit: int = MAX_VIOLATIONS, steps: Steps | None = None
+    ) -> list[Violation]:
         """The first `limit` ways in which the data does not conform; none where it does.
 
-        `data` is nested no deeper than 64 levels.
-        Raises: SchemaProblem where the schema refers to itself without end.
+        `data` is nested no deeper than 64 levels. `steps` are those that several checks share.
+        Raises: SchemaProblem where the schema refers to itself without end, TooManySteps where
+        the check takes more than there are.
         """
         if self.accepts(data):
             return []
         try:
-            return [_violation(error) for error in islice(self.validator.iter_errors(data), limit)]
+            with spending(steps or Steps()):
+                errors = islice(self.validator.iter_errors(data), limit)
+                return [_violation(error) for error in errors]
         except RecursionError:
             raise SchemaProblem(
                 "the schema refers to itself without end; let a reference stand inside "
@@ -100,6 +120,8 @@ def compile_schema(schema: object, *, formats: bool = False) -> CompiledSchema:
         raise SchemaProblem(f"this is no JSON Schema: {error}") from None
     if len(text) > MAX_SCHEMA_CHARS:
         raise SchemaProblem(f"the schema is longer than {MAX_SCHEMA_CHARS} characters")
+    if text.count("{") > MAX_OBJECTS and objects(schema) > MAX_OBJECTS:
+        raise SchemaProblem(f"the schema holds more than {MAX_OBJECTS} objects")
     return _compiled(text, formats)
 
 
@@ -110,15 +132,27 @@ def _compiled(text: str, formats: bool) -> CompiledSchema:
         raise SchemaProblem(f"a JSON Schema is an object, true or false, not {text[:80]}")
     dialect = _dialect(schema)
     _check(schema, dialect)
-    validator = _linear(dialect)(
-        schema, registry=Registry(), format_checker=FORMATS if formats else None
-    )
+    validator = _validator(schema, dialect, formats)
     _check_parts(_resource(schema), validator._resolver)
     properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
     return CompiledSchema(
         properties=frozenset(properties),
         validator=validator,
         accepts=accepts(schema, _named_dialect(schema)),
+        steps=STEPS_PER_OBJECT * objects(schema),
+    )
+
+
+def _validator(schema: Any, dialect: Any, formats: bool) -> Any:
+    resource = _resource(schema)
+    base = resource.id() or ""
+    # what is not crawled here would be crawled anew for every reference to a name
+    registry: Registry[Any] = DIALECTS.with_resource(base, resource).crawl()
+    return _linear(dialect)(
+        schema,
+        registry=registry,
+        _resolver=registry.resolver(base),
+        format_checker=FORMATS if formats else None,
     )
 
 
@@ -151,9 +185,12 @@ def _linear(dialect: Any) -> Any:
     Subschemas are left with the same validator even where they name a dialect, because the
     library would give them one of its own.
     """
-    known = {name: keyword for name, keyword in KEYWORDS.items() if name in dialect.VALIDATORS}
-    validator: Any = extend(dialect, known)  # type: ignore[no-untyped-call]
+    keywords = {name: KEYWORDS.get(name, own) for name, own in dialect.VALIDATORS.items()}
+    keywords |= {name: counted_values(keywords[name]) for name in VALUES if name in keywords}
+    keywords = {name: counted(keyword) for name, keyword in keywords.items()}
+    validator: Any = extend(dialect, keywords)  # type: ignore[no-untyped-call]
     validator.evolve = attrs.evolve
+    validator.descend = counted_descent(validator.descend)
     return validator
 
 
@@ -219,4 +256,11 @@ def _to_blame(error: ValidationError | SchemaError) -> tuple[str, ...]:
     return ()
 
 
-__all__ = ["CompiledSchema", "SchemaProblem", "Violation", "compile_schema"]
+__all__ = [
+    "CompiledSchema",
+    "SchemaProblem",
+    "Steps",
+    "TooManySteps",
+    "Violation",
+    "compile_schema",
+]

@@ -10,7 +10,7 @@ from jsonschema import Draft201909Validator, Draft202012Validator
 
 from tracejury_evaluators.schema_keywords import identity
 from tracejury_evaluators.schema_patterns import matches
-from tracejury_evaluators.schemas import SchemaProblem, compile_schema
+from tracejury_evaluators.schemas import SchemaProblem, Steps, TooManySteps, compile_schema
 
 DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
@@ -211,3 +211,68 @@ def test_a_long_message_is_cut() -> None:
 def test_of_very_many_violations_the_first_are_kept() -> None:
     assert len(compile_schema({"items": False}).violations(["x"] * 5_000)) == 1
     assert len(compile_schema({"items": {"type": "null"}}).violations(["x"] * 5_000)) == 1_000
+
+
+def fan(keyword: str, levels: int) -> dict[str, Any]:
+    """A schema that refers twice from each level to the next."""
+    defs: dict[str, Any] = {
+        f"d{level}": {keyword: [{"$ref": f"#/$defs/d{level + 1}"}] * 2} for level in range(levels)
+    }
+    return {"$defs": {**defs, f"d{levels}": {"type": "string"}}, "$ref": "#/$defs/d0"}
+
+
+@pytest.mark.parametrize(("keyword", "data"), [("allOf", "a"), ("anyOf", 1), ("oneOf", "a")])
+def test_a_schema_whose_references_double_is_given_up(keyword: str, data: Any) -> None:
+    schema = compile_schema(fan(keyword, 40))
+    with pytest.raises(TooManySteps, match="more than 200000 steps"):
+        schema.violations(data)
+
+
+@pytest.mark.parametrize(
+    ("part", "data"),
+    [
+        ({"type": "integer"}, "x" * 5_000_000),
+        (False, "x" * 5_000_000),
+        ({"pattern": "a*b"}, "x" * 5_000_000),
+        ({"uniqueItems": True}, list(range(100_000))),
+        ({"additionalProperties": False}, {str(number): 1 for number in range(100_000)}),
+        ({"patternProperties": {"^a": True}}, {str(number): 1 for number in range(100_000)}),
+    ],
+)
+def test_checking_large_data_over_and_over_is_given_up(part: Any, data: Any) -> None:
+    schema = compile_schema({"allOf": [{"not": {"not": part}} for _ in range(900)]})
+    steps = Steps()
+    with pytest.raises(TooManySteps):
+        all(schema.violations(data, steps=steps) is not None for _ in range(200))
+
+
+def test_values_to_compare_with_are_counted_with_their_parts() -> None:
+    large = [[*range(20_000)]]
+    schema = compile_schema({"items": {"const": large}})
+    assert schema.violations([large]) == []
+    with pytest.raises(TooManySteps):
+        schema.violations([large] * 20)
+
+
+def test_a_schema_of_very_many_objects_is_refused() -> None:
+    with pytest.raises(SchemaProblem, match="more than 4000 objects"):
+        compile_schema({"allOf": [{}] * 4_000})
+
+
+def test_references_to_names_are_found_at_every_place() -> None:
+    schema = compile_schema(
+        {
+            "$id": "http://example.com/root",
+            "$defs": {
+                "a": {"$anchor": "a", "type": "string"},
+                "b": {"$id": "inner", "$defs": {"c": {"$anchor": "c", "type": "integer"}}},
+            },
+            "properties": {"a": {"$ref": "#a"}, "c": {"$ref": "inner#c"}},
+        }
+    )
+    assert [violation.path for violation in schema.violations({"a": 1, "c": "x"})] == ["$.a", "$.c"]
+
+
+def test_false_blames_the_property_it_stands_for() -> None:
+    found = compile_schema({"properties": {"a": False}}).violations({"a": "x" * 100})
+    assert [(one.path, one.properties) for one in found] == [("$.a", ("a",))]

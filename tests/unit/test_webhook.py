@@ -78,3 +78,15 @@ def test_a_config_that_can_never_work_is_refused_at_the_start(
 ) -> None:
     with pytest.raises(DefinitionError, match=message):
         built_in_registry().build("webhook", config)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    ["Bearer hunter2", ["hunter2"], {"authorization": ["hunter2"]}, {"authorization": 4242}],
+)
+def test_headers_of_the_wrong_type_are_refused_without_being_shown(headers: object) -> None:
+    with pytest.raises(DefinitionError) as caught:
+        built_in_registry().build("webhook", {"url": "http://127.0.0.1:1/", "headers": headers})
+    assert "config.headers: " in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+    assert "4242" not in str(caught.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Mapping
 from typing import ClassVar
 
 import httpx
@@ -67,6 +68,17 @@ class Webhook(Evaluator[PayloadCriteria]):
         if parsed.userinfo:
             raise ValueError("a URL that holds a password ends up in logs; use headers instead")
         return url
+
+    @field_validator("headers", mode="before")
+    @classmethod
+    def _is_mapping(cls, headers: object) -> object:
+        # the message of pydantic would show what was given, and that may be a secret
+        if not isinstance(headers, Mapping) or not all(isinstance(name, str) for name in headers):
+            raise ValueError("headers are a mapping of names to values: {authorization: ${TOKEN}}")
+        for name, value in headers.items():
+            if not isinstance(value, (str, SecretStr)):
+                raise ValueError(f"the value of {name!r} is no text; put it in quotation marks")
+        return headers
 
     @field_validator("headers")
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
@@ -110,13 +110,14 @@ class JsonFields(JsonEvaluator[FieldsCriteria]):
         default=1.0, ge=0, le=1, description="share of the checks from which the case passes"
     )
 
+    @cached_property
+    def _expected(self) -> list[FieldCheck]:
+        return _equalities(self.expected)
+
     def judge_for(self, criteria: FieldsCriteria) -> JudgeData | Skip:
         given = self.fields if criteria.fields is None else criteria.fields
-        expected = self.expected if criteria.expected is None else criteria.expected
-        checks = [
-            *given,
-            *(FieldCheck(path=path, equals=value) for path, value in expected.items()),
-        ]
+        expected = self._expected if criteria.expected is None else _equalities(criteria.expected)
+        checks = [*given, *expected]
         if not checks:
             return Skip("no field is named, neither in the config nor in the criteria")
         return lambda data: self._checked(data, checks)
@@ -143,6 +144,10 @@ class JsonFields(JsonEvaluator[FieldsCriteria]):
             misses=misses,
             details={"fields": len(checks), "held": passed},
         )
+
+
+def _equalities(expected: Mapping[str, JsonValue]) -> list[FieldCheck]:
+    return [FieldCheck(path=path, equals=value) for path, value in expected.items()]
 
 
 class TooMany(ValueError):

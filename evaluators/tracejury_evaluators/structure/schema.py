@@ -10,7 +10,13 @@ from pydantic import Field, field_validator
 
 from tracejury.evaluator import Criteria
 from tracejury.result import Score, Skip
-from tracejury_evaluators.schemas import MAX_VIOLATIONS, CompiledSchema, Violation, compile_schema
+from tracejury_evaluators.schemas import (
+    MAX_VIOLATIONS,
+    CompiledSchema,
+    TooManySteps,
+    Violation,
+    compile_schema,
+)
 from tracejury_evaluators.structure.base import MAX_MISSES, JsonEvaluator, JudgeData
 
 Schema = dict[str, Any] | bool
@@ -36,8 +42,8 @@ class JsonSchema(JsonEvaluator[SchemaCriteria]):
     resolved inside the schema only: nothing is ever fetched. An answer that conforms in part
     gets the share of the schema's properties that no violation is about, and is `partial`; a
     violation of the object as a whole makes it 0. The answer is nested no deeper than 64
-    levels. Skipped where no schema is given, where the answer was not captured, and where it
-    was truncated or redacted and does not conform.
+    levels. Skipped where no schema is given, where checking takes too many steps, where the
+    answer was not captured, and where it was truncated or redacted and does not conform.
     """
 
     type: ClassVar[str] = "json-schema"
@@ -70,8 +76,11 @@ class JsonSchema(JsonEvaluator[SchemaCriteria]):
             return Skip("no schema is given, neither in the config nor in the criteria")
         return lambda data: self._conforming(data, schema)
 
-    def _conforming(self, data: Any, schema: CompiledSchema) -> Score:
-        found = schema.violations(data)
+    def _conforming(self, data: Any, schema: CompiledSchema) -> Score | Skip:
+        try:
+            found = schema.violations(data)
+        except TooManySteps as error:
+            return Skip(str(error))
         if not found:
             return Score(1.0, "pass", "the output conforms to the schema")
         credit = _credit(found, schema.properties) if self.partial_credit else 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -18,7 +18,13 @@ from tracejury_evaluators.facts import (
     listed,
     missing_tool_calls,
 )
-from tracejury_evaluators.schemas import CompiledSchema, SchemaProblem, compile_schema
+from tracejury_evaluators.schemas import (
+    CompiledSchema,
+    SchemaProblem,
+    Steps,
+    TooManySteps,
+    compile_schema,
+)
 
 
 class ValidToolArgs(Evaluator):
@@ -28,8 +34,8 @@ class ValidToolArgs(Evaluator):
     asked for the tool, else any under which the tool was offered in the trace. The value is the
     share of valid calls. References are resolved inside the schema only: nothing is ever
     fetched. Calls of tools without a usable schema, and calls whose arguments were not recorded,
-    do not count. Skipped where no call counts, and where arguments that were truncated or
-    redacted are not valid.
+    do not count. Skipped where no call counts, where checking takes too many steps, and where
+    arguments that were truncated or redacted are not valid.
     """
 
     type: ClassVar[str] = "valid-tool-args"
@@ -39,13 +45,10 @@ class ValidToolArgs(Evaluator):
         skip = missing_tool_calls(trace)
         if skip is not None:
             return skip
-        offered = Offered(trace.llm_calls)
-        judged: list[tuple[ToolCall, str]] = []
-        for call in trace.tool_calls:
-            if call.arguments is not None:
-                problem = _problem(offered.schemas(call), call.arguments)
-                if problem is not None:
-                    judged.append((call, problem))
+        try:
+            judged = list(_judged(trace))
+        except TooManySteps as error:
+            return Skip(str(error))
         if not judged:
             return Skip("no call has both recorded arguments and a definition with a schema")
         wrong = [(call, problem) for call, problem in judged if problem]
@@ -54,10 +57,25 @@ class ValidToolArgs(Evaluator):
         return _scored(len(judged), wrong)
 
 
+def _judged(trace: Trace) -> Iterator[tuple[ToolCall, str]]:
+    """The calls that count, each with what is wrong with it; the trace brought the schemas.
+
+    Raises: TooManySteps where making them ready and checking all calls takes too many.
+    """
+    steps = Steps()
+    offered = Offered(trace.llm_calls, steps)
+    for call in trace.tool_calls:
+        if call.arguments is not None:
+            problem = _problem(offered.schemas(call), call.arguments, steps)
+            if problem is not None:
+                yield call, problem
+
+
 class Offered:
     """The schemas under which tools were offered, each looked up once."""
 
-    def __init__(self, llm_calls: Sequence[LLMCall]) -> None:
+    def __init__(self, llm_calls: Sequence[LLMCall], steps: Steps) -> None:
+        self._steps = steps
         self._llm_calls = llm_calls
         self._by_span = {call.span_id: call for call in llm_calls}
         self._found: dict[tuple[str, str], Sequence[CompiledSchema]] = {}
@@ -70,6 +88,7 @@ class Offered:
             asked = self._by_span.get(call.requested_by_span_id)
             found = _schemas([asked], call.name) if asked else []
             self._found[key] = found = found or _schemas(self._llm_calls, call.name)
+            self._steps.spend(sum(schema.steps for schema in found))
         return found
 
 
@@ -104,7 +123,7 @@ def _compiled(text: bytes) -> CompiledSchema | None:
         return None
 
 
-def _problem(schemas: Sequence[CompiledSchema], arguments: Any) -> str | None:
+def _problem(schemas: Sequence[CompiledSchema], arguments: Any, steps: Steps) -> str | None:
     """What is wrong with the arguments by the first schema; "" where they are valid by any.
 
     None where no schema says anything: there is none, or it refers to itself without end.
@@ -112,7 +131,7 @@ def _problem(schemas: Sequence[CompiledSchema], arguments: Any) -> str | None:
     first: str | None = None
     for schema in schemas:
         try:
-            violations = schema.violations(arguments, limit=1)
+            violations = schema.violations(arguments, limit=1, steps=steps)
         except SchemaProblem:
             continue
         if not violations:
