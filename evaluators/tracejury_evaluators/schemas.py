@@ -25,7 +25,6 @@ from tracejury_evaluators.json_text import MAX_DEPTH, depth
 from tracejury_evaluators.schema_formats import FORMATS
 from tracejury_evaluators.schema_keywords import KEYWORDS
 from tracejury_evaluators.schema_patterns import PatternProblem, compiled
-from tracejury_evaluators.schema_plain import Accepts, accepts
 from tracejury_evaluators.schema_steps import (
     STEPS_PER_OBJECT,
     Steps,
@@ -73,13 +72,11 @@ class Violation:
 class CompiledSchema:
     """A schema ready for use; `properties` are those that its root names.
 
-    `accepts` says of data whether it surely conforms, quickly; the validator tells the rest.
     `steps` is what making it ready took, whether or not it was kept.
     """
 
     properties: frozenset[str]
     validator: Any
-    accepts: Accepts
     steps: int
 
     def violations(
@@ -91,8 +88,6 @@ class CompiledSchema:
         Raises: SchemaProblem where the schema refers to itself without end, TooManySteps where
         the check takes more than there are.
         """
-        if self.accepts(data):
-            return []
         try:
             with spending(steps or Steps()):
                 errors = islice(self.validator.iter_errors(data), limit)
@@ -138,7 +133,6 @@ def _compiled(text: str, formats: bool) -> CompiledSchema:
     return CompiledSchema(
         properties=frozenset(properties),
         validator=validator,
-        accepts=accepts(schema, _named_dialect(schema)),
         steps=STEPS_PER_OBJECT * objects(schema),
     )
 
@@ -156,12 +150,8 @@ def _validator(schema: Any, dialect: Any, formats: bool) -> Any:
     )
 
 
-def _named_dialect(schema: dict[str, Any] | bool) -> Any:
-    return schema.get("$schema", DEFAULT_DIALECT) if isinstance(schema, dict) else DEFAULT_DIALECT
-
-
 def _dialect(schema: dict[str, Any] | bool) -> Any:
-    named = _named_dialect(schema)
+    named = schema.get("$schema", DEFAULT_DIALECT) if isinstance(schema, dict) else DEFAULT_DIALECT
     opaque: Specification[Any] = Specification.OPAQUE
     if not isinstance(named, str) or specification_with(named, default=opaque) is opaque:
         raise SchemaProblem(
