@@ -290,6 +290,13 @@ def load_dialects(config: Config) -> list[CustomDialect]:
         raise ConfigError(f"dialects: {error}") from error
 
 
+def without_jury(config: Config) -> Config:
+    """Return the configuration for a process that judges nothing: no keys, evaluators or rules."""
+    return config.model_copy(
+        update={"judge": JudgeSettings(), "plugins": [], "evaluators": {}, "rules": {}}
+    )
+
+
 def parse_config(data: Mapping[str, Any]) -> Config:
     """Return the validated configuration.
 

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,13 @@ import orjson
 from tracejury.dialects import use_dialects
 from tracejury.dialects.custom import CustomDialect, parse_dialect
 from tracejury.errors import TracejuryError
-from tracejury_collector.config import Config, Listen, load_config, load_dialects
+from tracejury_collector.config import (
+    Config,
+    Listen,
+    load_config,
+    load_dialects,
+    without_jury,
+)
 from tracejury_collector.errors import ConfigError
 from tracejury_collector.supervisor import (
     CANNOT_START,
@@ -195,11 +201,15 @@ def _address(bound: socket.socket) -> str:
 
 def _children(config: Config, settings: ChildSettings) -> list[ChildSpec]:
     line = orjson.dumps(asdict(settings))
+    # who reads from the network is told no secret
+    receiving = replace(settings, config=without_jury(config).model_dump_json())
+    receiver_line = orjson.dumps(asdict(receiving))
 
     def child(role: str, number: int, stage: int, drain_s: float, *fds: int) -> ChildSpec:
         name = f"{role}-{number}" if number else role
         argv = (sys.executable, "-P", "-m", "tracejury_collector.service", role, name)
-        return ChildSpec(name=name, argv=argv, settings=line, fds=fds, stage=stage, drain_s=drain_s)
+        told = receiver_line if role == "receiver" else line
+        return ChildSpec(name=name, argv=argv, settings=told, fds=fds, stage=stage, drain_s=drain_s)
 
     receivers = [
         child("receiver", n, 0, RECEIVER_DRAIN_S, settings.otlp_http_fd)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tracejury_collector.config import Config, load_config, parse_config
+from tracejury_collector.config import Config, load_config, parse_config, without_jury
 from tracejury_collector.errors import ConfigError
 
 
@@ -108,3 +108,17 @@ def test_a_judge_that_cannot_be_used_is_refused_without_its_key(judge: object, w
     with pytest.raises(ConfigError, match=words) as caught:
         parse_config({"judge": judge})
     assert "sk-0123456789" not in str(caught.value)
+
+
+def test_a_process_that_judges_nothing_is_told_no_secret() -> None:
+    config = parse_config(
+        {
+            "judge": {"model": "openai:gpt-5-mini", "api_key": "sk-secret"},
+            "evaluators": {"hook": {"type": "webhook", "config": {"headers": {"x": "sk-secret"}}}},
+            "limits": {"spans_per_request": 7},
+        }
+    )
+    told = without_jury(config)
+    assert "sk-secret" in config.model_dump_json()
+    assert "sk-secret" not in told.model_dump_json()
+    assert told.limits == config.limits
