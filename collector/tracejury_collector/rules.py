@@ -13,8 +13,16 @@ from tracejury_collector.config import RUNS, Config
 from tracejury_collector.errors import ConfigError
 from tracejury_collector.sampling import is_sampled
 
-DecisionOutcome = Literal["filtered", "sampled_out", "condition_failed", "selected"]
-TargetKind = Literal["trace"]
+DecisionOutcome = Literal[
+    "filtered",
+    "sampled_out",
+    "over_budget",
+    "overloaded",
+    "condition_failed",
+    "revision_limit",
+    "selected",
+]
+TargetKind = Literal["trace", "session"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +56,28 @@ class ConditionResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A finished revision that rules decide on; its arrivals lie between the sequence numbers.
+
+    `kind` is the kind of trace; `session_id` is "" for a trace outside of any conversation.
+    """
+
+    target_kind: TargetKind = "trace"
+    target_id: str
+    revision: int
+    kind: str
+    session_id: str = ""
+    first_seq: int = 0
+    last_seq: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """What a rule decided on one revision; `probability` is None where nothing was sampled."""
 
     decision_id: str
     rule: Rule
-    target_id: str
-    revision: int
+    subject: Subject
     outcome: DecisionOutcome
     reason: str
     probability: float | None
@@ -110,16 +133,15 @@ def decision_id(
     return _hash([rule_fingerprint, run_id, target_kind, target_id, revision], 16)
 
 
-def choose(
-    rule: Rule, condition: ConditionResult, trace_id: str, revision: int, kind: str
-) -> Decision:
-    """Return what `rule` decides on a finished revision of a trace of that kind, live."""
-    outcome, reason, probability = _outcome(rule, condition, trace_id, kind)
+def choose(rule: Rule, condition: ConditionResult, subject: Subject) -> Decision:
+    """Return what `rule` decides on a finished revision, live."""
+    outcome, reason, probability = _outcome(rule, condition, subject)
     return Decision(
-        decision_id=decision_id(rule.fingerprint, "", rule.target, trace_id, revision),
+        decision_id=decision_id(
+            rule.fingerprint, "", rule.target, subject.target_id, subject.revision
+        ),
         rule=rule,
-        target_id=trace_id,
-        revision=revision,
+        subject=subject,
         outcome=outcome,
         reason=reason,
         probability=probability,
@@ -127,10 +149,10 @@ def choose(
 
 
 def _outcome(
-    rule: Rule, condition: ConditionResult, trace_id: str, kind: str
+    rule: Rule, condition: ConditionResult, subject: Subject
 ) -> tuple[DecisionOutcome, str, float | None]:
-    if rule.kinds is not None and kind not in rule.kinds:
-        return "filtered", _other_kind(kind, rule.kinds), None
+    if rule.kinds is not None and subject.kind not in rule.kinds:
+        return "filtered", _other_kind(subject.kind, rule.kinds), None
     if condition.error:
         return "condition_failed", f"the condition {rule.where!r} failed: {condition.error}", None
     if not condition.holds:
@@ -138,7 +160,7 @@ def _outcome(
     if rule.rate >= 1:
         return "selected", "every trace that passes is judged", 1.0
     share = f"the sample of {rule.rate * 100:g} %"
-    if is_sampled(trace_id, rule.name, rule.rate):
+    if is_sampled(subject.target_id, rule.name, rule.rate):
         return "selected", f"in {share}", rule.rate
     return "sampled_out", f"not in {share}", rule.rate
 

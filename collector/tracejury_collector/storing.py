@@ -22,6 +22,7 @@ from tracejury_collector.config import Config
 from tracejury_collector.errors import InUse
 from tracejury_collector.http_server import http_server
 from tracejury_collector.importing import make_ingest
+from tracejury_collector.in_force import from_config
 from tracejury_collector.jury.catalog import Catalog
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.store.append import Appender
@@ -70,8 +71,14 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
         unread = UnreadLog(db)
         await asyncio.to_thread(_forget_what_is_read, unread)
         receivers = _Receivers(appender, unread)
+        in_force = from_config(config, jury.roster)
         worker = Worker(
-            db, config, jury, reception=receivers.reception, is_pressed=appender.is_pressed
+            db,
+            config,
+            jury,
+            lambda: in_force,
+            reception=receivers.reception,
+            is_pressed=appender.is_pressed,
         )
         server = StoreServer(settings.store_socket, {"receiver": receivers, "jury": jury.handle})
         context = ApiContext(

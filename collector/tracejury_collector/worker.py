@@ -6,21 +6,21 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import duckdb
 import pyarrow as pa
 
 from tracejury_collector.completion import Completion, CompletionPolicy, Reception, decide
-from tracejury_collector.conditions import Conditions
 from tracejury_collector.config import Config
+from tracejury_collector.deciding import Decider
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.explain import explain
 from tracejury_collector.finishing import Draft, FinishedTrace, chunks
-from tracejury_collector.jury.roster import Seat
+from tracejury_collector.in_force import InForce
 from tracejury_collector.jury.traces import TraceKey
-from tracejury_collector.rules import choose, compile_rules
+from tracejury_collector.rules import Subject
 from tracejury_collector.sampling import is_sampled
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.ledger import Ledger, last_decided_ns
@@ -50,11 +50,6 @@ _RETRY_S = 1.0
 class Jury(Protocol):
     """What the worker needs of the jury."""
 
-    @property
-    def roster(self) -> Mapping[str, Seat]:
-        """The configured evaluators by name."""
-        ...
-
     def offer(self, key: TraceKey, data: bytes) -> None:
         """Take the JSON of a trace that will be judged."""
 
@@ -65,6 +60,7 @@ class Jury(Protocol):
 class Worker:
     """Drives traces from open to decided; only one may work on a database.
 
+    `in_force` gives the rules and evaluators of this moment; they are asked for at each batch.
     `reception` says since when the receivers listen and how far they lag. While the store
     `is_pressed` the worker gives way: requests must be answered, finished traces can wait.
     """
@@ -74,22 +70,18 @@ class Worker:
         db: Database,
         config: Config,
         jury: Jury,
+        in_force: Callable[[], InForce],
         now_ns: Callable[[], int] = time.time_ns,
         reception: Callable[[], Reception] | None = None,
         is_pressed: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Check the rules.
-
-        Raises: ConfigError naming the rule that cannot be used.
-        """
-        prints = {name: seat.identity for name, seat in jury.roster.items()}
-        self.rules = compile_rules(config, prints)
+        self._in_force = in_force
         self.policy = _policy(config)
         listening = Reception(listening_since_ns=now_ns())
         self._reception = reception or (lambda: listening)
         self._is_pressed = is_pressed
         self.finished: Counter[str] = Counter()
-        self._conditions = Conditions(self.rules)
+        self._decider = Decider()
         self._db = db
         self._jury = jury
         self._now_ns = now_ns
@@ -221,23 +213,28 @@ class Worker:
         )
 
     def _may_be_judged(self, trace_id: str) -> bool:
-        return any(is_sampled(trace_id, rule.name, rule.rate) for rule in self.rules)
+        return any(is_sampled(trace_id, rule.name, rule.rate) for rule in self._in_force().rules)
 
     def _decide(self, draft: Draft, traces: pa.Table) -> Ledger:
         """Return one decision per rule and revision."""
+        columns = (traces.column(name).to_pylist() for name in ("trace_id", "kind", "session_id"))
+        facts = {
+            trace_id: (kind, session) for trace_id, kind, session in zip(*columns, strict=True)
+        }
+        subjects = [
+            Subject(
+                target_id=revision.trace_id,
+                revision=revision.revision,
+                kind=facts[revision.trace_id][0],
+                session_id=facts[revision.trace_id][1] or "",
+                first_seq=revision.first_seq,
+                last_seq=revision.last_seq,
+            )
+            for revision in draft.revisions
+        ]
         ledger = Ledger()
-        if not draft.revisions or not self.rules:
-            return ledger
-        conditions = self._conditions.evaluate(traces)
-        columns = (traces.column(name).to_pylist() for name in ("trace_id", "kind"))
-        kinds = dict(zip(*columns, strict=True))
-        for revision in draft.revisions:
-            for rule in self.rules:
-                condition = conditions[rule.name][revision.trace_id]
-                decision = choose(
-                    rule, condition, revision.trace_id, revision.revision, kinds[revision.trace_id]
-                )
-                ledger.add(decision, revision.first_seq, revision.last_seq, self._decided_ns)
+        for decision in self._decider.decide(self._in_force(), subjects, traces, self._decided_ns):
+            ledger.add(decision, self._decided_ns)
         return ledger
 
     def _write(self, draft: Draft) -> None:

@@ -18,6 +18,7 @@ from tracejury_collector.api.app import create_app
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.config import Config, parse_config
 from tracejury_collector.importing import make_ingest
+from tracejury_collector.in_force import from_config
 from tracejury_collector.jury.catalog import DescribedType
 from tracejury_collector.jury.describe import describe
 from tracejury_collector.jury.pool import JuryPool
@@ -77,7 +78,8 @@ def running_api(directory: Path, **settings: Any) -> Iterator[Api]:
         appender = Appender(db, clock)
         catalog = describe(config, directory)
         jury = JuryPool(db, config, catalog.roster(config), clock)
-        worker = Worker(db, config, jury, clock)
+        in_force = from_config(config, jury.roster)
+        worker = Worker(db, config, jury, lambda: in_force, clock)
         context = _context(db, config, worker, jury, appender, catalog.types)
         with TestClient(create_app(context), base_url="http://127.0.0.1:4319") as http:
             yield Api(context=context, appender=appender, worker=worker, clock=clock, http=http)

@@ -12,6 +12,7 @@ from typing import Any
 from tests.helpers.store import START_NS, log_row, log_table, span_row, span_table
 from tracejury.result import Outcome
 from tracejury_collector.config import Config, parse_config
+from tracejury_collector.in_force import InForce, from_config
 from tracejury_collector.jury.intake import Intake
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.jury.recorder import Recorder
@@ -52,6 +53,7 @@ class Bench:
     db: Database = field(init=False)
     appender: Appender = field(init=False)
     jury: JuryPool = field(init=False)
+    in_force: InForce = field(init=False)
     worker: Worker = field(init=False)
 
     def open(self) -> None:
@@ -60,7 +62,10 @@ class Bench:
         self.appender = Appender(self.db, now_ns=self.clock)
         roster = build_roster(self.config, self.registry)
         self.jury = JuryPool(self.db, self.config, roster, now_ns=self.clock)
-        self.worker = Worker(self.db, self.config, self.jury, now_ns=self.clock)
+        self.in_force = from_config(self.config, roster)
+        self.worker = Worker(
+            self.db, self.config, self.jury, lambda: self.in_force, now_ns=self.clock
+        )
 
     def restart(self) -> None:
         """Stop and start again, as after a kill between two commits."""

@@ -9,7 +9,14 @@ import pytest
 from tracejury.trace import TraceKind
 from tracejury_collector.config import Config, parse_config
 from tracejury_collector.errors import ConfigError
-from tracejury_collector.rules import ConditionResult, Rule, choose, compile_rules, decision_id
+from tracejury_collector.rules import (
+    ConditionResult,
+    Rule,
+    Subject,
+    choose,
+    compile_rules,
+    decision_id,
+)
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 HOLDS = ConditionResult(holds=True)
@@ -23,6 +30,10 @@ def config(**rule: object) -> Config:
 
 def rule(fingerprints: dict[str, str] | None = None, **spec: Any) -> Rule:
     return compile_rules(config(**spec), fingerprints or {"fast": "f1", "quiet": "q1"})[0]
+
+
+def subject(trace_id: str = TRACE, revision: int = 1, kind: str = "agent") -> Subject:
+    return Subject(target_id=trace_id, revision=revision, kind=kind)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +59,7 @@ def test_a_decision_has_an_outcome_a_probability_and_a_reason(
     probability: float | None,
     words: str,
 ) -> None:
-    decision = choose(rule(**spec), condition, TRACE, 1, "agent")
+    decision = choose(rule(**spec), condition, subject())
     assert (decision.outcome, decision.probability) == (outcome, probability)
     assert words in decision.reason
 
@@ -65,7 +76,7 @@ def test_a_decision_has_an_outcome_a_probability_and_a_reason(
 def test_a_rule_judges_traces_of_its_kinds(
     kinds: list[str] | None, kind: str, outcome: str, reason: str
 ) -> None:
-    decision = choose(rule(kinds=kinds), HOLDS, TRACE, 1, kind)
+    decision = choose(rule(kinds=kinds), HOLDS, subject(kind=kind))
     assert (decision.outcome, decision.reason) == (outcome, reason)
 
 
@@ -76,20 +87,20 @@ def test_the_default_jury_judges_runs() -> None:
     chosen = {
         kind
         for kind in get_args(TraceKind)
-        if choose(default, HOLDS, TRACE, 1, kind).outcome == "selected"
+        if choose(default, HOLDS, subject(kind=kind)).outcome == "selected"
     }
     assert chosen == {"agent", "llm", "tool"}
 
 
 def test_a_retry_makes_the_same_decision() -> None:
-    assert choose(rule(), HOLDS, TRACE, 2, "agent") == choose(rule(), HOLDS, TRACE, 2, "agent")
+    assert choose(rule(), HOLDS, subject()) == choose(rule(), HOLDS, subject())
 
 
 def test_the_next_revision_is_sampled_like_the_one_before() -> None:
     half = rule(sample={"rate": 0.5})
     for n in range(50):
         outcomes = {
-            choose(half, HOLDS, f"{n:032x}", revision, "llm").outcome for revision in (1, 2, 3)
+            choose(half, HOLDS, subject(f"{n:032x}", revision)).outcome for revision in (1, 2, 3)
         }
         assert len(outcomes) == 1
 

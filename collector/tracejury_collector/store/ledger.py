@@ -70,17 +70,17 @@ class Ledger:
     _decisions: list[Row] = field(default_factory=list)
     _jobs: list[Row] = field(default_factory=list)
 
-    def add(self, decision: Decision, first_seq: int, last_seq: int, decided_at_ns: int) -> None:
-        """Add a decision on the revision that these sequence numbers enclose."""
-        rule, target = decision.rule, decision.target_id
+    def add(self, decision: Decision, decided_at_ns: int) -> None:
+        """Add a decision."""
+        rule, subject = decision.rule, decision.subject
         selected = decision.outcome == "selected"
         names = [e.name for e in rule.evaluators] if selected else []
-        key = (rule.name, rule.fingerprint, decision.run_id, rule.target, target)
+        key = (rule.name, rule.fingerprint, decision.run_id, rule.target, subject.target_id)
         self._decisions.append(
             (
                 decision.decision_id,
                 *key,
-                decision.revision,
+                subject.revision,
                 decision.outcome,
                 decision.reason,
                 decision.stratum,
@@ -91,7 +91,7 @@ class Ledger:
         )
         if selected:
             prints = [e.fingerprint for e in rule.evaluators]
-            where = (target, decision.revision, first_seq, last_seq)
+            where = (subject.target_id, subject.revision, subject.first_seq, subject.last_seq)
             self._jobs.append((decision.decision_id, decided_at_ns, *key, *where, names, prints))
 
     @property

@@ -1,42 +1,14 @@
-"""The documents of the REST API, as the client reads them and the service writes them.
-
-Times are RFC 3339 text in UTC with nanoseconds. Fields that a newer service adds are kept.
-"""
+"""Traces and sessions as the API shows them."""
 
 from __future__ import annotations
 
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-
+from tracejury.rest.base import Document
+from tracejury.rest.judging import Decision, Result
 from tracejury.trace import TraceKind
 
-Item = TypeVar("Item")
 TraceStatus = Literal["open", "complete"]
-
-
-class Document(BaseModel):
-    """What the service answers; unknown fields are kept."""
-
-    model_config = ConfigDict(extra="allow")
-
-
-class Problem(Document):
-    """Why a request failed (RFC 9457): a machine code, what was wrong, and the remedy."""
-
-    type: str = "about:blank"
-    title: str
-    status: int
-    code: str
-    detail: str = ""
-    remedy: str = ""
-
-
-class Page(Document, Generic[Item]):
-    """One page of a list; `next_cursor` is null on the last one."""
-
-    items: list[Item]
-    next_cursor: str | None = None
 
 
 class TraceSummary(Document):
@@ -121,47 +93,6 @@ class SessionDetail(SessionTotals):
     other_projects: list[str] = []
 
 
-class Result(Document):
-    """One evaluator's outcome on one revision of a trace."""
-
-    evaluator: str
-    type: str
-    outcome: Literal["score", "skip", "failure"]
-    score: float | None = None
-    verdict: Literal["pass", "partial", "fail"] | None = None
-    reason: str = ""
-    trace_id: str
-    revision: int
-    rule: str = ""
-    run_id: str = ""
-    trigger: str = ""
-    hits: list[str] = []
-    misses: list[str] = []
-    details: Any = None
-    evidence: list[str] = []
-    error_type: str | None = None
-    error_message: str | None = None
-    duration_ms: float | None = None
-    cost_usd: float | None = None
-    created_at: str
-    superseded: bool = False
-
-
-class Decision(Document):
-    """What one rule decided on one revision of a trace, and why."""
-
-    decision_id: str
-    rule: str
-    revision: int
-    outcome: str
-    reason: str = ""
-    stratum: str | None = None
-    probability: float | None = None
-    evaluators: list[str] = []
-    run_id: str = ""
-    decided_at: str
-
-
 class Flags(Document):
     """What stands between the trace and what really happened."""
 
@@ -243,97 +174,6 @@ class TraceDetail(Document):
     diagnostics: list[str] = []
     results: list[Result] = []
     decisions: list[Decision] = []
-
-
-class Column(Document):
-    """A column of a query's answer, with its DuckDB type."""
-
-    name: str
-    type: str
-
-
-class SqlResult(Document):
-    """The answer to a query; `truncated` says that more rows match than the limit."""
-
-    columns: list[Column]
-    rows: list[list[Any]]
-    row_count: int
-    truncated: bool = False
-    elapsed_ms: float = 0.0
-
-
-class Imported(Document):
-    """What became of an imported file: received = stored + duplicate + rejected."""
-
-    received: int = Field(description="spans and log records found")
-    stored: int
-    duplicate: int = 0
-    rejected: int = 0
-    messages: list[str] = []
-
-
-class DialectSeen(Document):
-    """A dialect: what of a trace it gives, and how many of the newest spans follow it."""
-
-    name: str
-    label: str
-    origin: Literal["built_in", "file"]
-    file: str | None = None
-    source: str = ""
-    scopes: list[str] = []
-    prefixes: list[str] = []
-    spans: int = 0
-    last_seen: str | None = None
-    fields: list[str] = Field(default=[], description="the fields that its rules find")
-    missing: list[str] = Field(default=[], description="what its library does not record")
-    enable: str = Field(default="", description="what to set to record more")
-
-
-class EvaluatorType(Document):
-    """A type of evaluator; the schemas are JSON Schema of its config and of a case's criteria."""
-
-    type: str
-    label: str
-    description: str = ""
-    config_schema: dict[str, Any] = {}
-    criteria_schema: dict[str, Any] = {}
-    builtin: bool
-    origin: Literal["built_in", "entry_point", "module", "file"] = "built_in"
-    plugin: str | None = Field(default=None, description="the plugin that brought it")
-
-
-class UnreadAttribute(Document):
-    """An attribute or event that looks like GenAI content and that no rule reads.
-
-    Scope, key and example come from who sent them: what could steer a terminal, open a tag or
-    begin a formula is escaped, and the example is cut to 200 characters.
-    """
-
-    scope: str
-    key: str
-    kind: Literal["attribute", "event"] = "attribute"
-    spans: int
-    example: str = ""
-    first_seen: str
-    last_seen: str
-
-
-class DialectReport(Document):
-    """The dialects in order of recognition, and what none of them reads, most frequent first."""
-
-    dialects: list[DialectSeen]
-    spans_without_dialect: int = 0
-    unread: list[UnreadAttribute] = []
-    unread_count: int = Field(default=0, description="unread attributes in all")
-
-
-class Health(Document):
-    """Whether the service answers, and what it is."""
-
-    status: Literal["ok", "starting"]
-    version: str = ""
-    uptime_s: float = 0.0
-    listen: dict[str, str] = {}
 
 
 class Explanation(Document):

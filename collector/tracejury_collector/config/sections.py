@@ -1,0 +1,126 @@
+"""The sections of the configuration that say how the service works."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from tracejury_collector.config.fields import Address, Bytes, Seconds, Section
+from tracejury_evaluators.endpoint import JudgeEndpoint, resolve
+
+
+class Listen(Section):
+    """Where the service listens; port 0 takes a free one."""
+
+    grpc: Address = Field(default="127.0.0.1:4317", description="OTLP/gRPC address")
+    otlp_http: Address = Field(default="127.0.0.1:4318", description="OTLP/HTTP address")
+    api: Address = Field(
+        default="127.0.0.1:4319", description="address of the API and the web page"
+    )
+
+
+class Limits(Section):
+    """What one request, and all requests together, may ask of the service."""
+
+    request_bytes: Bytes = Field(
+        default=64 << 20, description="largest request body as sent, in bytes"
+    )
+    decompressed_bytes: Bytes = Field(
+        default=64 << 20, description="largest request body after decompression, in bytes"
+    )
+    spans_per_request: int = Field(
+        default=50_000, gt=0, description="most spans or log records in one request"
+    )
+    attributes_per_span: int = Field(
+        default=1_000, gt=0, description="attributes kept per span; the rest are counted as dropped"
+    )
+    events_per_span: int = Field(
+        default=1_000,
+        gt=0,
+        description="events, and links, kept per span; the rest are counted as dropped",
+    )
+    nesting_depth: int = Field(
+        default=32,
+        gt=0,
+        le=64,
+        description="deepest nesting of an attribute value; deeper is rejected",
+    )
+    in_flight_bytes: Bytes = Field(
+        default=128 << 20, description="request bytes held at one time before new ones wait"
+    )
+    wait: Seconds = Field(
+        default=2.0,
+        description="how long a request waits for room before it is refused, in seconds",
+    )
+    commit: Seconds = Field(
+        default=8.0,
+        description="how long a request waits for its commit before it is refused, in seconds",
+    )
+
+
+class CompletionSettings(Section):
+    """When a trace counts as finished."""
+
+    after_root: Seconds = Field(
+        default=3.0, description="quiet time after the root ended, in seconds"
+    )
+    idle: Seconds = Field(default=120.0, description="quiet time without an ended root, in seconds")
+    max_age: Seconds = Field(default=3600.0, description="time since the first span, in seconds")
+    tick: Seconds = Field(
+        default=0.25, description="how often finished traces are looked for, in seconds"
+    )
+
+
+class StorageSettings(Section):
+    """How the database is kept."""
+
+    memory: Bytes = Field(default=256 << 20, description="DuckDB's memory limit, in bytes")
+    threads: int = Field(default=1, gt=0, description="DuckDB's threads")
+    checkpoint_wal: Bytes = Field(
+        default=64 << 20,
+        description="size of the write-ahead log that starts a checkpoint, in bytes",
+    )
+    address_space: Bytes = Field(
+        default=8 << 30, description="address-space limit of the store process, in bytes"
+    )
+
+
+class JurySettings(Section):
+    """The processes that run evaluators."""
+
+    workers: int = Field(default=1, gt=0, le=64, description="number of jury processes")
+    timeout: Seconds = Field(default=30.0, description="longest run of one evaluator, in seconds")
+    memory: Bytes = Field(
+        default=2 << 30, description="address-space limit of a jury process, in bytes"
+    )
+
+
+class JudgeSettings(Section):
+    """The model that evaluators ask which need one; the key goes to the host of its URL alone."""
+
+    model: str | None = Field(
+        default=None,
+        description="the model, such as `openai:gpt-5-mini` ([judge.md](evaluators/judge.md)); "
+        "left out, the environment's `TRACEJURY_JUDGE_MODEL`",
+    )
+    base_url: str | None = Field(
+        default=None, description="URL of its API; left out, that of the model's provider"
+    )
+    api_key: str | None = Field(
+        default=None,
+        repr=False,
+        description="its key, best as `${VAR}`; left out, the one in the provider's usual variable",
+    )
+
+    @model_validator(mode="after")
+    def _can_be_used(self) -> Self:
+        if self.model:
+            resolve(None, configured=self.endpoint(), environ={})
+        return self
+
+    def endpoint(self) -> JudgeEndpoint:
+        """Return the endpoint that these settings mean."""
+        return JudgeEndpoint(
+            model=self.model or "", base_url=self.base_url or "", api_key=self.api_key or ""
+        )

@@ -1,0 +1,31 @@
+"""Deciding: every rule in force on every finished revision of a batch, once each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from tracejury_collector.in_force import InForce
+from tracejury_collector.rules import Decision, Subject, choose
+
+
+class Decider:
+    """Decides live."""
+
+    def decide(
+        self,
+        in_force: InForce,
+        subjects: Sequence[Subject],
+        facts: pa.Table,
+        now_ns: int,  # noqa: ARG002 what depends on time comes with the rules that need it
+    ) -> list[Decision]:
+        """Return one decision per rule and subject; `facts` are rows of `base.traces`."""
+        if not subjects or not in_force.rules:
+            return []
+        conditions = in_force.conditions.evaluate(facts)
+        return [
+            choose(rule, conditions[rule.name][subject.target_id], subject)
+            for subject in subjects
+            for rule in in_force.rules
+        ]

@@ -1,0 +1,29 @@
+"""The rules and evaluators in force: a snapshot that is replaced as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tracejury_collector.conditions import Conditions
+from tracejury_collector.config import Config
+from tracejury_collector.jury.roster import Seat
+from tracejury_collector.rules import Rule, compile_rules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InForce:
+    """Rules, their checked conditions, and the named evaluators, as of one moment."""
+
+    rules: tuple[Rule, ...]
+    conditions: Conditions
+    seats: Mapping[str, Seat]
+
+
+def from_config(config: Config, seats: Mapping[str, Seat]) -> InForce:
+    """Return what the configuration puts in force.
+
+    Raises: ConfigError naming the rule that cannot be used.
+    """
+    rules = compile_rules(config, {name: seat.identity for name, seat in seats.items()})
+    return InForce(rules=rules, conditions=Conditions(rules), seats=seats)

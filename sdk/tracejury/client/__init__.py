@@ -1,0 +1,19 @@
+"""A typed client of the REST API."""
+
+from __future__ import annotations
+
+from tracejury.client.connection import DEFAULT_URL
+from tracejury.client.judging import JudgingCalls
+from tracejury.client.operation import OperationCalls
+from tracejury.client.traces import TraceCalls
+
+__all__ = ["DEFAULT_URL", "Client"]
+
+
+class Client(TraceCalls, JudgingCalls, OperationCalls):
+    """The API of one running service.
+
+    `url` is where its API listens: the argument, else TRACEJURY_URL, else the default port.
+
+    Raises: UnreachableError where nothing answers, ApiError where the service refuses.
+    """

@@ -1,0 +1,66 @@
+"""The documents of the REST API, as the client reads them and the service writes them.
+
+Times are RFC 3339 text in UTC with nanoseconds. Fields that a newer service adds are kept.
+"""
+
+from __future__ import annotations
+
+from tracejury.rest.base import (
+    Document,
+    Page,
+    Problem,
+)
+from tracejury.rest.judging import (
+    Decision,
+    EvaluatorType,
+    Result,
+)
+from tracejury.rest.operation import (
+    Column,
+    DialectReport,
+    DialectSeen,
+    Health,
+    Imported,
+    SqlResult,
+    UnreadAttribute,
+)
+from tracejury.rest.traces import (
+    Explanation,
+    Flags,
+    SessionDetail,
+    SessionSummary,
+    SessionTotals,
+    ToolCall,
+    TraceDetail,
+    TraceStatus,
+    TraceSummary,
+    Turn,
+    Usage,
+)
+
+__all__ = [
+    "Column",
+    "Decision",
+    "DialectReport",
+    "DialectSeen",
+    "Document",
+    "EvaluatorType",
+    "Explanation",
+    "Flags",
+    "Health",
+    "Imported",
+    "Page",
+    "Problem",
+    "Result",
+    "SessionDetail",
+    "SessionSummary",
+    "SessionTotals",
+    "SqlResult",
+    "ToolCall",
+    "TraceDetail",
+    "TraceStatus",
+    "TraceSummary",
+    "Turn",
+    "UnreadAttribute",
+    "Usage",
+]

@@ -1,0 +1,33 @@
+"""What all documents of the REST API share; fields that a newer service adds are kept."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+Item = TypeVar("Item")
+
+
+class Document(BaseModel):
+    """What the service answers; unknown fields are kept."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Problem(Document):
+    """Why a request failed (RFC 9457): a machine code, what was wrong, and the remedy."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    code: str
+    detail: str = ""
+    remedy: str = ""
+
+
+class Page(Document, Generic[Item]):
+    """One page of a list; `next_cursor` is null on the last one."""
+
+    items: list[Item]
+    next_cursor: str | None = None
