@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Literal
 
 import orjson
 
-from tracejury_collector.config import RUNS, Config
+from tracejury_collector.config import RUNS, Budget, Config
 from tracejury_collector.errors import ConfigError
 from tracejury_collector.sampling import is_sampled
 
@@ -44,6 +44,7 @@ class Rule:
     evaluators: tuple[RuleEvaluator, ...]
     kinds: tuple[str, ...] | None = None
     target: TargetKind = "trace"
+    budget: Budget = field(default_factory=Budget)
     fingerprint: str
 
 
@@ -109,6 +110,7 @@ def compile_rules(config: Config, fingerprints: Mapping[str, str]) -> tuple[Rule
                 evaluators=evaluators,
                 kinds=None if spec.kinds is None else tuple(dict.fromkeys(spec.kinds)),
                 target=spec.target,
+                budget=spec.budget,
                 fingerprint=_hash([*identity, [[e.name, e.fingerprint] for e in evaluators]], 8),
             )
         )

@@ -31,6 +31,22 @@ class SampleSpec(Section):
     rate: float = Field(default=1.0, ge=0, le=1, description="share of the traces, chosen by hash")
 
 
+class Budget(Section):
+    """What judging may cost in a day (UTC); what is left out has no limit."""
+
+    usd_per_day: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, description="US dollars a day for judges"
+    )
+    tokens_per_day: int | None = Field(
+        default=None, gt=0, description="tokens a day for judges, input and output together"
+    )
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there is any limit."""
+        return self.usd_per_day is not None or self.tokens_per_day is not None
+
+
 class RuleSpec(Section):
     """Which evaluators judge which finished traces."""
 
@@ -43,6 +59,7 @@ class RuleSpec(Section):
         description="kinds of traces that are judged; left out, every kind",
     )
     sample: SampleSpec = SampleSpec()
+    budget: Budget = Budget()
     evaluators: list[str] = Field(
         min_length=1, description="names of the evaluators that judge what is selected"
     )

@@ -11,6 +11,7 @@ from tracejury_collector.config.fields import Section
 from tracejury_collector.config.judging import (
     DEFAULT_EVALUATORS,
     DEFAULT_RULES,
+    Budget,
     EvaluatorSpec,
     RuleSpec,
 )
@@ -37,6 +38,7 @@ class Config(Section):
     database: StorageSettings = StorageSettings()
     jury: JurySettings = JurySettings()
     judge: JudgeSettings = JudgeSettings()
+    budget: Budget = Budget()
     dialects: list[Annotated[str, Field(min_length=1)]] = Field(
         default=[],
         max_length=MAX_FILES,
