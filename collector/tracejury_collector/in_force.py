@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tracejury_collector.conditions import Conditions
-from tracejury_collector.config import Config
+from tracejury_collector.config import Budget, Config
+from tracejury_collector.jury.budgets import OVERALL
 from tracejury_collector.jury.roster import Seat
 from tracejury_collector.rules import Rule, compile_rules
 
@@ -27,3 +28,9 @@ def from_config(config: Config, seats: Mapping[str, Seat]) -> InForce:
     """
     rules = compile_rules(config, {name: seat.identity for name, seat in seats.items()})
     return InForce(rules=rules, conditions=Conditions(rules), seats=seats)
+
+
+def budgets_of(overall: Budget, rules: Iterable[Rule]) -> dict[str, Budget]:
+    """Return the budgets that have a limit, by account."""
+    named = {OVERALL: overall, **{rule.name: rule.budget for rule in rules}}
+    return {name: budget for name, budget in named.items() if budget.is_set}

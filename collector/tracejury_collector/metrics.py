@@ -53,6 +53,16 @@ def gauge(name: str, help_text: str, value: float) -> Metric:
     return GaugeMetricFamily(name, help_text, value=value)
 
 
+def gauges(
+    name: str, help_text: str, labels: Sequence[str], values: Mapping[tuple[str, ...], float]
+) -> Metric:
+    """Return values of this moment by the values of their labels."""
+    family = GaugeMetricFamily(name, help_text, labels=labels)
+    for key, value in sorted(values.items()):
+        family.add_metric(key, value)
+    return family
+
+
 def counter(
     name: str, help_text: str, labels: Sequence[str], values: Mapping[tuple[str, ...], int]
 ) -> Metric:

@@ -22,7 +22,8 @@ from tracejury_collector.config import Config
 from tracejury_collector.errors import InUse
 from tracejury_collector.http_server import http_server
 from tracejury_collector.importing import make_ingest
-from tracejury_collector.in_force import from_config
+from tracejury_collector.in_force import budgets_of, from_config
+from tracejury_collector.jury.budgets import Budgets
 from tracejury_collector.jury.catalog import Catalog
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.store.append import Appender
@@ -72,6 +73,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
         await asyncio.to_thread(_forget_what_is_read, unread)
         receivers = _Receivers(appender, unread)
         in_force = from_config(config, jury.roster)
+        budgets = Budgets(db, lambda: budgets_of(config.budget, in_force.rules), time.time_ns)
         worker = Worker(
             db,
             config,
@@ -86,6 +88,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             config=config,
             worker=worker,
             jury=jury,
+            budgets=budgets,
             ingest=make_ingest(appender, unread, config.limits),
             started_ns=time.time_ns(),
             version=version("tracejury"),

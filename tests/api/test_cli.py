@@ -33,6 +33,7 @@ COMMANDS = [
     "evaluate",
     "add evaluator",
     "register evaluator",
+    "budgets",
     "sql",
     "import",
     "dialects",

@@ -18,7 +18,8 @@ from tracejury_collector.api.app import create_app
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.config import Config, parse_config
 from tracejury_collector.importing import make_ingest
-from tracejury_collector.in_force import from_config
+from tracejury_collector.in_force import budgets_of, from_config
+from tracejury_collector.jury.budgets import Budgets
 from tracejury_collector.jury.catalog import DescribedType
 from tracejury_collector.jury.describe import describe
 from tracejury_collector.jury.pool import JuryPool
@@ -79,8 +80,9 @@ def running_api(directory: Path, **settings: Any) -> Iterator[Api]:
         catalog = describe(config, directory)
         jury = JuryPool(db, config, catalog.roster(config), clock)
         in_force = from_config(config, jury.roster)
+        budgets = Budgets(db, lambda: budgets_of(config.budget, in_force.rules), clock)
         worker = Worker(db, config, jury, lambda: in_force, clock)
-        context = _context(db, config, worker, jury, appender, catalog.types)
+        context = _context(db, config, worker, jury, budgets, appender, catalog.types)
         with TestClient(create_app(context), base_url="http://127.0.0.1:4319") as http:
             yield Api(context=context, appender=appender, worker=worker, clock=clock, http=http)
     finally:
@@ -92,6 +94,7 @@ def _context(
     config: Config,
     worker: Worker,
     jury: JuryPool,
+    budgets: Budgets,
     appender: Appender,
     evaluator_types: list[DescribedType],
 ) -> ApiContext:
@@ -100,6 +103,7 @@ def _context(
         config=config,
         worker=worker,
         jury=jury,
+        budgets=budgets,
         ingest=make_ingest(appender, UnreadLog(db), config.limits),
         started_ns=START_NS,
         version="0.0.test",

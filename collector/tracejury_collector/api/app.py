@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
 from tracejury_collector.api import (
+    budgets,
     dialects,
     health,
     imports,
@@ -60,7 +61,7 @@ def create_app(context: ApiContext) -> FastAPI:
     app.state.sql_lane = CapacityLimiter(QUERIES_AT_ONCE)
     app.state.metrics = Metrics(lambda: service_metrics(context))
     install_problems(app)
-    for module in (imports, traces, sessions, results, sql, types, dialects, health):
+    for module in (imports, traces, sessions, results, sql, types, budgets, dialects, health):
         app.include_router(module.router)
     app.openapi = _described(app.openapi)  # type: ignore[method-assign]
     # The last one added sees a request first.

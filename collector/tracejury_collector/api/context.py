@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tracejury_collector.config import Config
+from tracejury_collector.jury.budgets import Budgets
 from tracejury_collector.jury.catalog import DescribedType
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.store.database import Database
@@ -44,6 +45,7 @@ class ApiContext:
     config: Config
     worker: Worker
     jury: JuryPool
+    budgets: Budgets
     ingest: Callable[[Signal, Encoding, bytes], Future[Ingested]]
     started_ns: int
     version: str

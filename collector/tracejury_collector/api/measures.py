@@ -10,7 +10,7 @@ from prometheus_client.core import Metric
 
 from tracejury.dialects.unread import OTHER
 from tracejury_collector.api.context import ApiContext
-from tracejury_collector.metrics import counter, gauge
+from tracejury_collector.metrics import counter, gauge, gauges
 from tracejury_collector.store.reads import count_open_traces
 from tracejury_collector.store.unread import Unread, list_unread
 
@@ -44,6 +44,7 @@ def service_metrics(context: ApiContext) -> Iterator[Metric]:
         ["scope", "key"],
         _unread(list_unread(context.db)),
     )
+    yield from _budget_metrics(context)
     yield from _jury_metrics(context)
 
 
@@ -57,6 +58,27 @@ def _unread(rows: list[Unread]) -> dict[tuple[str, ...], int]:
     for n, row in enumerate(rows):
         found[(row.scope, row.key) if n < UNREAD_SERIES else (OTHER, OTHER)] += row.spans
     return dict(found)
+
+
+def _budget_metrics(context: ApiContext) -> Iterator[Metric]:
+    states = context.budgets.states()
+    for unit in ("usd", "tokens"):
+        limited: dict[tuple[str, ...], float] = {}
+        spent: dict[tuple[str, ...], float] = {}
+        for state in states:
+            limit = getattr(state.limit, f"{unit}_per_day")
+            if limit is not None:
+                limited[state.rule,] = limit
+                spent[state.rule,] = getattr(state.spent, unit)
+        yield gauges(
+            f"tracejury_budget_{unit}_spent",
+            "Spent on judges today (UTC), by rule; an empty rule is all of them together.",
+            ["rule"],
+            spent,
+        )
+        yield gauges(
+            f"tracejury_budget_{unit}_limit", "What may be spent a day.", ["rule"], limited
+        )
 
 
 def _jury_metrics(context: ApiContext) -> Iterator[Metric]:

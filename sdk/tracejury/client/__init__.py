@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tracejury.client.budgets import BudgetCalls
 from tracejury.client.connection import DEFAULT_URL
 from tracejury.client.judging import JudgingCalls
 from tracejury.client.operation import OperationCalls
@@ -10,7 +11,7 @@ from tracejury.client.traces import TraceCalls
 __all__ = ["DEFAULT_URL", "Client"]
 
 
-class Client(TraceCalls, JudgingCalls, OperationCalls):
+class Client(TraceCalls, JudgingCalls, OperationCalls, BudgetCalls):
     """The API of one running service.
 
     `url` is where its API listens: the argument, else TRACEJURY_URL, else the default port.

@@ -10,6 +10,7 @@ from tracejury.rest.base import (
     Page,
     Problem,
 )
+from tracejury.rest.budgets import BudgetState
 from tracejury.rest.judging import (
     Decision,
     EvaluatorType,
@@ -39,6 +40,7 @@ from tracejury.rest.traces import (
 )
 
 __all__ = [
+    "BudgetState",
     "Column",
     "Decision",
     "DialectReport",
