@@ -23,7 +23,7 @@ from tracejury_collector.jury.traces import TraceKey
 from tracejury_collector.rules import Subject
 from tracejury_collector.sampling import is_sampled
 from tracejury_collector.store.database import Database
-from tracejury_collector.store.ledger import Ledger, last_decided_ns
+from tracejury_collector.store.ledger import Ledger
 from tracejury_collector.store.loading import load_arrivals
 from tracejury_collector.store.revisions import (
     Due,
@@ -33,6 +33,7 @@ from tracejury_collector.store.revisions import (
     due_traces,
     newly_reopened,
 )
+from tracejury_collector.store.turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +62,7 @@ class Worker:
     """Drives traces from open to decided; only one may work on a database.
 
     `in_force` gives the rules and evaluators of this moment; they are asked for at each batch.
+    `turns` is shared with whoever else writes decisions.
     `reception` says since when the receivers listen and how far they lag. While the store
     `is_pressed` the worker gives way: requests must be answered, finished traces can wait.
     """
@@ -74,6 +76,7 @@ class Worker:
         now_ns: Callable[[], int] = time.time_ns,
         reception: Callable[[], Reception] | None = None,
         is_pressed: Callable[[], bool] = lambda: False,
+        turns: Turns | None = None,
     ) -> None:
         self._in_force = in_force
         self.policy = _policy(config)
@@ -92,8 +95,7 @@ class Worker:
         self._taken: list[str] = []
         self._unreadable: dict[str, str] = {}
         self._given_up: set[str] = set()
-        with db.read() as cursor:
-            self._decided_ns = last_decided_ns(cursor)
+        self._turns = turns or Turns(db)
 
     def run(self, stop: threading.Event) -> None:
         """Work until `stop` is set; a database that is away only delays it."""
@@ -150,8 +152,8 @@ class Worker:
         for trace in finished:
             if trace.trace_id in self._unreadable:
                 draft.add_bare(trace, self._unreadable[trace.trace_id])
-        self._decided_ns = max(now_ns, self._decided_ns + 1)
-        self._write(draft)
+        with self._turns.take(now_ns) as decided_ns:
+            self._write(draft, decided_ns)
         for trace in finished:
             self._unreadable.pop(trace.trace_id, None)
         return len(finished)
@@ -215,7 +217,7 @@ class Worker:
     def _may_be_judged(self, trace_id: str) -> bool:
         return any(is_sampled(trace_id, rule.name, rule.rate) for rule in self._in_force().rules)
 
-    def _decide(self, draft: Draft, traces: pa.Table) -> Ledger:
+    def _decide(self, draft: Draft, traces: pa.Table, decided_ns: int) -> Ledger:
         """Return one decision per rule and revision."""
         columns = (traces.column(name).to_pylist() for name in ("trace_id", "kind", "session_id"))
         facts = {
@@ -233,14 +235,14 @@ class Worker:
             for revision in draft.revisions
         ]
         ledger = Ledger()
-        for decision in self._decider.decide(self._in_force(), subjects, traces, self._decided_ns):
-            ledger.add(decision, self._decided_ns)
+        for decision in self._decider.decide(self._in_force(), subjects, traces, decided_ns):
+            ledger.add(decision, decided_ns)
         return ledger
 
-    def _write(self, draft: Draft) -> None:
+    def _write(self, draft: Draft, decided_ns: int) -> None:
         """Write the batch in one transaction, then tell the jury."""
         tables = draft.rows.tables()
-        ledger = self._decide(draft, tables["traces"])
+        ledger = self._decide(draft, tables["traces"], decided_ns)
         batch = FinishedBatch(
             closing=draft.closing, tables={**tables, **ledger.tables()}, again=draft.again
         )
