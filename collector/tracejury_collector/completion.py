@@ -7,10 +7,14 @@ from typing import Literal
 
 CompletedBy = Literal["marker", "root_ended", "idle", "max_age"]
 
+_PROMPT_REVISIONS = 2
+_LEAST_HOLD_NS = 1_000_000_000
+_MAX_DOUBLINGS = 32
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
-    """What arrived of a trace since its last finished revision.
+    """What arrived of a trace since its last finished revision, the `revision`-th (0: none yet).
 
     `earlier_root_ended` says that an earlier revision already held an ended root.
     """
@@ -23,6 +27,7 @@ class Activity:
     root_ended: bool = False
     marker_seen: bool = False
     earlier_root_ended: bool = False
+    revision: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +37,17 @@ class CompletionPolicy:
     after_root_ns: int
     idle_ns: int
     max_age_ns: int
+
+    def hold_ns(self, revision: int) -> int:
+        """Return how long late arrivals are gathered, at least, after so many revisions.
+
+        The first revisions come after the usual wait. From then on the time doubles, up to
+        `max_age_ns`: a trace that never ends is assembled at that pace, not at that of its spans.
+        """
+        if revision <= _PROMPT_REVISIONS:
+            return 0
+        doublings = min(revision - _PROMPT_REVISIONS, _MAX_DOUBLINGS)
+        return min(max(self.after_root_ns, _LEAST_HOLD_NS) << doublings, self.max_age_ns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +83,19 @@ def decide(
     reception: Reception = _ALWAYS,
 ) -> Completion | Waiting:
     """Return whether the trace is finished at `now_ns`, and which rule decided it."""
+    held_until_ns = activity.first_seen_ns + policy.hold_ns(activity.revision)
+    decided = _by_activity(activity, policy, now_ns, reception)
+    if now_ns >= held_until_ns:
+        return decided
+    if isinstance(decided, Waiting) and decided.due_ns >= held_until_ns:
+        return decided
+    held = f"held for {_words(held_until_ns - now_ns)}: it was finished {activity.revision} times"
+    return Waiting(reason=f"{_state(activity, now_ns)}; {held}", due_ns=held_until_ns)
+
+
+def _by_activity(
+    activity: Activity, policy: CompletionPolicy, now_ns: int, reception: Reception
+) -> Completion | Waiting:
     if activity.marker_seen:
         return Completion(completed_by="marker")
     quiet_from_ns = max(activity.last_seen_ns, reception.listening_since_ns) + reception.lag_ns
@@ -79,13 +108,14 @@ def decide(
     if now_ns >= age_due_ns:
         return Completion(completed_by="max_age")
     due_ns = min(quiet_due_ns, age_due_ns)
-    return Waiting(reason=_reason(activity, due_ns, now_ns), due_ns=due_ns)
+    news = f"finished in {_words(due_ns - now_ns)} without news"
+    return Waiting(reason=f"{_state(activity, now_ns)}; {news}", due_ns=due_ns)
 
 
-def _reason(activity: Activity, due_ns: int, now_ns: int) -> str:
-    if activity.root_ended:
+def _state(activity: Activity, now_ns: int) -> str:
+    if activity.root_ended and not activity.revision:
         state = "root ended"
-    elif activity.earlier_root_ended:
+    elif activity.revision or activity.earlier_root_ended:
         state = "reopened by late arrivals"
     elif activity.root_seen:
         state = "root still open"
@@ -93,7 +123,7 @@ def _reason(activity: Activity, due_ns: int, now_ns: int) -> str:
         state = "no root yet"
     spans = "1 span" if activity.span_count == 1 else f"{activity.span_count} spans"
     ago = _words(max(0, now_ns - activity.last_seen_ns))
-    return f"{state}, {spans}, last {ago} ago; finished in {_words(due_ns - now_ns)} without news"
+    return f"{state}, {spans}, last {ago} ago"
 
 
 def _words(duration_ns: int) -> str:

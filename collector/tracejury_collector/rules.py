@@ -61,6 +61,7 @@ class Subject:
     """A finished revision that rules decide on; its arrivals lie between the sequence numbers.
 
     `kind` is the kind of trace; `session_id` is "" for a trace outside of any conversation.
+    Revisions after the first `max_revisions` are not judged; None sets no bound.
     """
 
     target_kind: TargetKind = "trace"
@@ -70,6 +71,12 @@ class Subject:
     session_id: str = ""
     first_seq: int = 0
     last_seq: int = 0
+    max_revisions: int | None = None
+
+    @property
+    def is_past_limit(self) -> bool:
+        """Whether it was judged so often that it is not judged again."""
+        return self.max_revisions is not None and self.revision > self.max_revisions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +166,8 @@ def _outcome(
         return "condition_failed", f"the condition {rule.where!r} failed: {condition.error}", None
     if not condition.holds:
         return "filtered", f"the condition {rule.where!r} does not hold", None
+    if subject.is_past_limit:
+        return "revision_limit", _too_often(subject), None
     if rule.rate >= 1:
         return "selected", "every trace that passes is judged", 1.0
     share = f"the sample of {rule.rate * 100:g} %"
@@ -171,6 +180,13 @@ def _other_kind(kind: str, kinds: Sequence[str]) -> str:
     if kind not in RUNS:
         return f"this trace is no run: kind {kind}"
     return f"this trace is of kind {kind}, not of {' or '.join(kinds)}"
+
+
+def _too_often(subject: Subject) -> str:
+    return (
+        f"late arrivals made revision {subject.revision}, and only the first "
+        f"{subject.max_revisions} are judged (completion.max_revisions); a run can judge it"
+    )
 
 
 def _hash(value: object, size_bytes: int) -> str:

@@ -89,6 +89,7 @@ class Worker:
         self._jury = jury
         self._now_ns = now_ns
         self._tick_s = config.completion.tick
+        self._max_revisions = config.completion.max_revisions
         self._reopened: dict[str, Earlier] = {}
         self._looked_up_seq = -1
         self._batch_traces = BATCH_TRACES
@@ -186,7 +187,8 @@ class Worker:
         """Return finished traces, longest quiet first, as many as one batch takes."""
         found: list[FinishedTrace] = []
         spans = 0
-        for opened in due_traces(cursor, self._bounds(now_ns, reception), self._reopened):
+        bounds = self._bounds(now_ns, reception)
+        for opened in due_traces(cursor, bounds, self._reopened, self.policy):
             completion = decide(opened.activity, self.policy, now_ns, reception)
             if not isinstance(completion, Completion):
                 continue
@@ -211,6 +213,7 @@ class Worker:
             quiet_ns=quiet_since(self.policy.after_root_ns),
             idle_ns=quiet_since(self.policy.idle_ns),
             aged_ns=late_ns - self.policy.max_age_ns,
+            now_ns=now_ns,
             batch=self._batch_traces + len(self._given_up),
         )
 
@@ -231,6 +234,7 @@ class Worker:
                 session_id=facts[revision.trace_id][1] or "",
                 first_seq=revision.first_seq,
                 last_seq=revision.last_seq,
+                max_revisions=self._max_revisions,
             )
             for revision in draft.revisions
         ]

@@ -85,6 +85,11 @@ def test_timers_stretch_by_what_the_receiver_lags(fields: dict[str, object], sec
             "root ended, 12 spans, last 2.5 s ago; finished in 0.5 s without news",
         ),
         ({"earlier_root_ended": True, "last_seen_ns": after(2)}, "reopened by late arrivals"),
+        ({"revision": 1}, "reopened by late arrivals, 12 spans, last 4 s ago; finished in 116 s"),
+        (
+            {"root_ended": True, "revision": 4, "last_seen_ns": after(2)},
+            "last 2 s ago; held for 8 s: it was finished 4 times",
+        ),
     ],
 )
 def test_waiting_is_explained_in_words(fields: dict[str, object], words: str) -> None:
@@ -107,6 +112,7 @@ waits = st.integers(0, 4000 * SECOND_NS)
         root_seen=flags,
         root_ended=flags,
         earlier_root_ended=flags,
+        revision=st.integers(0, 100),
     ),
     waits,
     st.builds(
@@ -123,3 +129,30 @@ def test_a_waiting_trace_is_finished_when_it_is_due_and_not_before(
         assert decided.due_ns > T0 + elapsed_ns
         assert isinstance(decide(waiting, POLICY, decided.due_ns - 1, reception), Waiting)
         assert isinstance(decide(waiting, POLICY, decided.due_ns, reception), Completion)
+
+
+def test_the_first_late_arrivals_wait_no_longer_than_the_others() -> None:
+    late = activity(earlier_root_ended=True)
+    for revision in (1, 2):
+        again = replace(late, revision=revision)
+        assert isinstance(decide(again, POLICY, after(2.999)), Waiting)
+        assert isinstance(decide(again, POLICY, after(3)), Completion)
+
+
+@pytest.mark.parametrize(
+    ("revision", "seconds"), [(3, 6), (4, 12), (10, 768), (12, 3072), (13, 3600), (10_000, 3600)]
+)
+@pytest.mark.parametrize("fields", [{"earlier_root_ended": True}, {"marker_seen": True}])
+def test_each_further_revision_gathers_late_arrivals_longer(
+    fields: dict[str, object], revision: int, seconds: int
+) -> None:
+    held = activity(revision=revision, **fields)
+    decided = decide(held, POLICY, after(seconds - 0.001))
+    assert isinstance(decided, Waiting)
+    assert decided.due_ns == after(seconds)
+    assert isinstance(decide(held, POLICY, after(seconds)), Completion)
+
+
+def test_without_a_wait_after_the_root_late_arrivals_are_gathered_all_the_same() -> None:
+    eager = replace(POLICY, after_root_ns=0)
+    assert [eager.hold_ns(n) for n in (0, 1, 2, 3, 4)] == [0, 0, 0, 2 * SECOND_NS, 4 * SECOND_NS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
@@ -139,3 +140,15 @@ def test_an_evaluator_named_twice_judges_once() -> None:
 def test_one_evaluator_under_two_names_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"rules\.production.*'fast' and 'quiet'"):
         rule({"fast": "same", "quiet": "same"})
+
+
+@pytest.mark.parametrize(("revision", "outcome"), [(10, "selected"), (11, "revision_limit")])
+def test_revisions_past_the_bound_are_not_judged_and_the_reason_names_the_setting(
+    revision: int, outcome: str
+) -> None:
+    judged = replace(subject(revision=revision), max_revisions=10)
+    decision = choose(rule(), HOLDS, judged)
+    assert decision.outcome == outcome
+    assert ("completion.max_revisions" in decision.reason) == (outcome == "revision_limit")
+    filtered = choose(rule(where="has_error"), ConditionResult(holds=False), judged)
+    assert filtered.outcome == "filtered"

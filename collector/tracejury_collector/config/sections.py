@@ -67,6 +67,12 @@ class CompletionSettings(Section):
     )
     idle: Seconds = Field(default=120.0, description="quiet time without an ended root, in seconds")
     max_age: Seconds = Field(default=3600.0, description="time since the first span, in seconds")
+    max_revisions: int = Field(
+        default=10,
+        gt=0,
+        description="revisions of one trace or session that live rules judge; later ones are made "
+        "and shown, and the decision on them is `revision_limit`",
+    )
     tick: Seconds = Field(
         default=0.25, description="how often finished traces are looked for, in seconds"
     )

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracejury_collector.completion import Activity
+from tracejury_collector.completion import Activity, CompletionPolicy
 from tracejury_collector.store.columns import BIGINT, BOOLEAN, TEXT, arrow_table
 from tracejury_collector.store.registered import registered
 from tracejury_collector.store.rows import Revision
@@ -76,6 +77,7 @@ class Due:
     quiet_ns: int
     idle_ns: int
     aged_ns: int
+    now_ns: int
     batch: int
 
 
@@ -105,18 +107,28 @@ class FinishedBatch:
 
 
 def due_traces(
-    cursor: duckdb.DuckDBPyConnection, due: Due, reopened: dict[str, Earlier]
+    cursor: duckdb.DuckDBPyConnection,
+    due: Due,
+    reopened: Mapping[str, Earlier],
+    policy: CompletionPolicy,
 ) -> list[OpenTrace]:
-    """Return open traces that may be finished, longest quiet first."""
+    """Return open traces that may be finished, longest quiet first; not those that are held."""
     bounds = {
         "quiet_ns": due.quiet_ns,
         "idle_ns": due.idle_ns,
         "aged_ns": due.aged_ns,
+        "now_ns": due.now_ns,
         "batch": due.batch,
-        "reopened": [e.trace_id for e in reopened.values() if e.root_ended],
+        "reopened": orjson.dumps(_waits(reopened.values(), policy)).decode(),
     }
     rows = cursor.execute(statement("due_traces"), bounds).fetchall()
     return [open_trace(row, reopened.get(row[0])) for row in rows]
+
+
+def _waits(reopened: Iterable[Earlier], policy: CompletionPolicy) -> list[tuple[str, bool, int]]:
+    """Return what sets reopened traces apart: (trace id, root ended before, time held)."""
+    waits = ((e.trace_id, e.root_ended, policy.hold_ns(e.revision)) for e in reopened)
+    return [wait for wait in waits if wait[1] or wait[2]]
 
 
 def open_trace(row: Sequence[object], earlier: Earlier | None) -> OpenTrace:
@@ -134,6 +146,7 @@ def open_trace(row: Sequence[object], earlier: Earlier | None) -> OpenTrace:
         root_ended=bool(root_ended),
         marker_seen=bool(marker_seen),
         earlier_root_ended=earlier is not None and earlier.root_ended,
+        revision=earlier.revision if earlier else 0,
     )
     return OpenTrace(
         activity=activity,
