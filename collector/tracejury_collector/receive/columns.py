@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
-from operator import attrgetter
 from typing import Any
 
 import orjson
 import pyarrow as pa
 
 from tracejury import dialects
+from tracejury_collector.canonical import canonical_row
 from tracejury_collector.config import Limits
 from tracejury_collector.errors import TooLarge
 from tracejury_collector.receive.records import (
@@ -27,17 +26,6 @@ _OTEL_KINDS = ("unspecified", "internal", "server", "client", "producer", "consu
 _STATUSES = ("unset", "ok", "error")
 _MAX_TIME_NS = (1 << 63) - 2  # one below what DuckDB reads as infinity
 _MAX_INT64 = (1 << 63) - 1
-_PLAIN_KEY = re.compile(r"[A-Za-z0-9_.:-]+")  # means nothing but itself in a JSON path
-_SHORT_TEXT = 64  # characters that may stand in a row twice
-_NAMED = attrgetter(  # texts where "" means that nothing was recorded
-    "error_type", "error_message", "dialect", "session_id", "user_id",
-    "agent_name", "provider", "model", "operation",
-)  # fmt: skip
-_TEXTS = attrgetter("input", "output", "tool_arguments", "tool_result")
-_RECORDED = attrgetter(
-    "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens",
-    "reasoning_tokens", "cost_usd",
-)  # fmt: skip
 
 
 class Rows:
@@ -111,7 +99,7 @@ class SpanRows(Rows):
             attributes + events + links,
         )
         otel_kind = _OTEL_KINDS[span.kind] if 0 <= span.kind < 6 else "unspecified"
-        found = dialects.resolve(
+        kind, *canonical = canonical_row(
             scope_name=scope.name,
             resource=resource.attributes,
             name=span.name,
@@ -119,9 +107,6 @@ class SpanRows(Rows):
             events=[(event.name, event.attributes) for event in span.events],
             otel_kind=otel_kind,
         )
-        texts = _TEXTS(found)
-        paths = [_path(text, span.attributes) for text in texts]
-        kept = [None if path else text for text, path in zip(texts, paths, strict=True)]
         self._rows.append(
             (
                 span.trace_id,
@@ -130,22 +115,14 @@ class SpanRows(Rows):
                 resource.project,
                 resource.service_name,
                 span.name,
-                found.kind,
+                kind,
                 otel_kind,
                 _time(span.start_ns),
                 _time(span.end_ns),
                 _duration(span.start_ns, span.end_ns),
                 _STATUSES[span.status_code] if 0 <= span.status_code < 3 else "unset",
                 span.status_message,
-                *[text or None for text in _NAMED(found)],
-                kept[0],
-                kept[1],
-                found.tool_name,
-                found.tool_call_id,
-                kept[2],
-                kept[3],
-                *paths,
-                *_RECORDED(found),
+                *canonical,
                 attributes,
                 events,
                 links,
@@ -209,16 +186,6 @@ class LogRows(Rows):
                 low,
             )
         )
-
-
-def _path(text: str | None, attributes: dict[str, Any]) -> str | None:
-    """Return the JSON path of the attribute that is this text; None if it is short or none is."""
-    if text is None or len(text) <= _SHORT_TEXT:
-        return None
-    for key, value in attributes.items():
-        if value == text:
-            return f'$."{key}"' if _PLAIN_KEY.fullmatch(key) else None
-    return None
 
 
 def _events_json(events: list[Event]) -> bytes:
