@@ -16,7 +16,7 @@ from tracejury_collector.store.registered import registered
 from tracejury_collector.store.rows import COLUMNS
 from tracejury_collector.store.sqlguard import check_expression
 
-_HIDDEN = ("superseded", "root_ended")
+_HIDDEN = ("superseded", "root_ended", "upstream_probability")
 _ALWAYS = "true"
 _LIMIT_S = 2.0
 _SETTINGS = (

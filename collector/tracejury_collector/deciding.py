@@ -9,6 +9,32 @@ import pyarrow as pa
 from tracejury_collector.in_force import InForce
 from tracejury_collector.rules import Decision, Subject, choose
 
+_FACTS = (
+    *("trace_id", "revision", "kind", "project", "session_id"),
+    *("upstream_probability", "first_seq", "last_seq"),
+)
+
+
+def trace_subjects(traces: pa.Table, max_revisions: int | None = None) -> list[Subject]:
+    """Return the revisions of traces in rows of `base.traces` as what rules decide on."""
+    columns = (traces.column(name).to_pylist() for name in _FACTS)
+    return [
+        Subject(
+            target_id=trace_id,
+            revision=revision,
+            kind=kind,
+            project=project,
+            session_id=session_id or "",
+            upstream_probability=upstream,
+            first_seq=first_seq,
+            last_seq=last_seq,
+            max_revisions=max_revisions,
+        )
+        for trace_id, revision, kind, project, session_id, upstream, first_seq, last_seq in zip(
+            *columns, strict=True
+        )
+    ]
+
 
 class Decider:
     """Decides live."""

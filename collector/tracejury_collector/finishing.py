@@ -13,6 +13,7 @@ from tracejury_collector.completion import CompletedBy, Completion
 from tracejury_collector.store.loading import Arrivals, SeqRange
 from tracejury_collector.store.revisions import Closing, Earlier, OpenTrace
 from tracejury_collector.store.rows import Revision, RevisionRows
+from tracejury_collector.upstream import upstream_probability
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +64,12 @@ class FinishedTrace:
         if not any(seq > known_seq for seq in seqs):
             return None
         root_ended = any(not s.parent_span_id and s.end_ns for s in arrivals.spans)
-        return self._revision(_assembled(self.trace_id, arrivals, self._number), root_ended, now_ns)
+        return self._revision(
+            _assembled(self.trace_id, arrivals, self._number),
+            root_ended,
+            now_ns,
+            upstream_probability(arrivals.spans),
+        )
 
     def bare_revision(self, reason: str, now_ns: int) -> Revision:
         """Return a revision without content, for a trace that cannot be read for this reason.
@@ -84,7 +90,9 @@ class FinishedTrace:
     def _number(self) -> int:
         return self.earlier.revision + 1 if self.earlier else 1
 
-    def _revision(self, trace: Trace, root_ended: bool, now_ns: int) -> Revision:
+    def _revision(
+        self, trace: Trace, root_ended: bool, now_ns: int, upstream: float = 1.0
+    ) -> Revision:
         opened, earlier = self.opened, self.earlier
         return Revision(
             trace=trace,
@@ -95,6 +103,7 @@ class FinishedTrace:
             root_ended=root_ended,
             completed_by=self.completion.completed_by,
             completed_at_ns=now_ns,
+            upstream_probability=upstream,
         )
 
 

@@ -23,6 +23,9 @@ DecisionOutcome = Literal[
     "selected",
 ]
 TargetKind = Literal["trace", "session"]
+SampledBy = Literal["trace", "session"]
+JUDGE_PROJECT = "tracejury-judges"
+"""Where the calls of judges are traced; no rule judges them, or judging would never end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,7 @@ class Subject:
     """A finished revision that rules decide on; its arrivals lie between the sequence numbers.
 
     `kind` is the kind of trace; `session_id` is "" for a trace outside of any conversation.
+    `upstream_probability` is the chance with which it was kept before it came here.
     Revisions after the first `max_revisions` are not judged; None sets no bound.
     """
 
@@ -68,7 +72,9 @@ class Subject:
     target_id: str
     revision: int
     kind: str
+    project: str = ""
     session_id: str = ""
+    upstream_probability: float = 1.0
     first_seq: int = 0
     last_seq: int = 0
     max_revisions: int | None = None
@@ -81,7 +87,11 @@ class Subject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What a rule decided on one revision; `probability` is None where nothing was sampled."""
+    """What a rule decided on one revision.
+
+    `probability` is the chance with which its sample took it, and `sampled_by` what that sample is
+    drawn by; both are None where nothing was sampled.
+    """
 
     decision_id: str
     rule: Rule
@@ -91,6 +101,7 @@ class Decision:
     probability: float | None
     run_id: str = ""
     stratum: str = ""
+    sampled_by: SampledBy | None = None
 
 
 def compile_rules(config: Config, fingerprints: Mapping[str, str]) -> tuple[Rule, ...]:
@@ -154,12 +165,15 @@ def choose(rule: Rule, condition: ConditionResult, subject: Subject) -> Decision
         outcome=outcome,
         reason=reason,
         probability=probability,
+        sampled_by=None if probability is None else "trace",
     )
 
 
 def _outcome(
     rule: Rule, condition: ConditionResult, subject: Subject
 ) -> tuple[DecisionOutcome, str, float | None]:
+    if subject.project == JUDGE_PROJECT:
+        return "filtered", "it is a trace of the jury's own judges", None
     if rule.kinds is not None and subject.kind not in rule.kinds:
         return "filtered", _other_kind(subject.kind, rule.kinds), None
     if condition.error:

@@ -14,13 +14,12 @@ import pyarrow as pa
 
 from tracejury_collector.completion import Completion, CompletionPolicy, Reception, decide
 from tracejury_collector.config import Config
-from tracejury_collector.deciding import Decider
+from tracejury_collector.deciding import Decider, trace_subjects
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.explain import explain
 from tracejury_collector.finishing import Draft, FinishedTrace, chunks
 from tracejury_collector.in_force import InForce
 from tracejury_collector.jury.traces import TraceKey
-from tracejury_collector.rules import Subject
 from tracejury_collector.sampling import is_sampled
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.ledger import Ledger
@@ -220,24 +219,9 @@ class Worker:
     def _may_be_judged(self, trace_id: str) -> bool:
         return any(is_sampled(trace_id, rule.name, rule.rate) for rule in self._in_force().rules)
 
-    def _decide(self, draft: Draft, traces: pa.Table, decided_ns: int) -> Ledger:
+    def _decide(self, traces: pa.Table, decided_ns: int) -> Ledger:
         """Return one decision per rule and revision."""
-        columns = (traces.column(name).to_pylist() for name in ("trace_id", "kind", "session_id"))
-        facts = {
-            trace_id: (kind, session) for trace_id, kind, session in zip(*columns, strict=True)
-        }
-        subjects = [
-            Subject(
-                target_id=revision.trace_id,
-                revision=revision.revision,
-                kind=facts[revision.trace_id][0],
-                session_id=facts[revision.trace_id][1] or "",
-                first_seq=revision.first_seq,
-                last_seq=revision.last_seq,
-                max_revisions=self._max_revisions,
-            )
-            for revision in draft.revisions
-        ]
+        subjects = trace_subjects(traces, self._max_revisions)
         ledger = Ledger()
         for decision in self._decider.decide(self._in_force(), subjects, traces, decided_ns):
             ledger.add(decision, decided_ns)
@@ -246,7 +230,7 @@ class Worker:
     def _write(self, draft: Draft, decided_ns: int) -> None:
         """Write the batch in one transaction, then tell the jury."""
         tables = draft.rows.tables()
-        ledger = self._decide(draft, tables["traces"], decided_ns)
+        ledger = self._decide(tables["traces"], decided_ns)
         batch = FinishedBatch(
             closing=draft.closing, tables={**tables, **ledger.tables()}, again=draft.again
         )

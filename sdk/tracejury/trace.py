@@ -50,7 +50,8 @@ class SpanRecord:
 
     `resource` and `scope_attributes` hold attributes; `parent_span_id` is "" for a root;
     `end_ns` is 0 while the span has not ended. `otel_kind` is the lower-case OTLP name
-    ("internal", "server", "client", "producer", "consumer", "unspecified").
+    ("internal", "server", "client", "producer", "consumer", "unspecified"). `trace_state` is
+    that of W3C.
     """
 
     trace_id: str
@@ -67,6 +68,7 @@ class SpanRecord:
     resource: Mapping[str, Any] = field(default_factory=dict)
     scope_name: str = ""
     scope_version: str = ""
+    trace_state: str = ""
     seq: int = 0
 
 

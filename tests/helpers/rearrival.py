@@ -28,7 +28,7 @@ from tracejury_collector.store.loading import Arrivals, add_logs, add_spans
 _SPAN_COLUMNS = (
     *("trace_id", "seq", "content_hash_high", "content_hash_low", "span_id", "parent_span_id"),
     *("name", "otel_kind", "start_time_unix_nano", "end_time_unix_nano", "status"),
-    *("status_message", "attributes", "events", "resource", "scope"),
+    *("status_message", "attributes", "events", "resource", "scope", "trace_state"),
 )
 _LOG_COLUMNS = (
     *("trace_id", "seq", "content_hash_high", "content_hash_low", "span_id", "event_name"),

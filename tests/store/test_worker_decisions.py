@@ -243,3 +243,25 @@ def _late_judge(store: Bench) -> Any:
         for name, pair in job.pairs.items()
     ]
     return lambda: store.db.write(ResultsWrite(results)).result()
+
+
+def test_a_decision_says_where_its_trace_belongs_and_what_came_before(tmp_path: Path) -> None:
+    found = "SELECT project, session_id, sampled_by, probability, upstream_probability FROM main."
+    attributes = '{"gen_ai.operation.name":"invoke_agent","gen_ai.conversation.id":"c-1"}'
+    with bench(tmp_path, rules(half={"sample": {"rate": 0.0}})) as store:
+        store.spans(root(project="shop", attributes=attributes, trace_state="ot=th:c"))
+        store.after(4)
+        assert store.rows(found + "decisions") == [("shop", "c-1", "trace", 0.0, 0.25)]
+        store.spans(child(trace_state=""))
+        store.after(4)
+        upstream = "SELECT upstream_probability FROM base.traces ORDER BY revision"
+        assert store.rows(upstream) == [(0.25,), (0.25,)]
+
+
+def test_traces_of_judges_are_never_judged(tmp_path: Path) -> None:
+    with bench(tmp_path, rules(every={})) as store:
+        store.spans(root(project="tracejury-judges"))
+        store.after(4)
+        reason = "it is a trace of the jury's own judges"
+        assert store.rows(DECISIONS) == [("every", 1, "filtered", reason, None)]
+        assert store.rows("SELECT * FROM base.jobs") == []

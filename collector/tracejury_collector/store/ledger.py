@@ -19,6 +19,7 @@ from tracejury_collector.store.columns import (
     TIME,
     Row,
     arrow_table,
+    text_or_null,
 )
 from tracejury_collector.store.registered import registered
 from tracejury_collector.store.statements import statement
@@ -37,6 +38,10 @@ _DECISIONS = {
     "probability": DOUBLE,
     "evaluators": TEXTS,
     "decided_at": TIME,
+    "project": TEXT,
+    "session_id": TEXT,
+    "sampled_by": TEXT,
+    "upstream_probability": DOUBLE,
 }
 _JOBS = {
     "decision_id": TEXT,
@@ -83,10 +88,14 @@ class Ledger:
                 subject.revision,
                 decision.outcome,
                 decision.reason,
-                decision.stratum,
+                text_or_null(decision.stratum),
                 decision.probability,
                 names,
                 decided_at_ns,
+                subject.project,
+                text_or_null(subject.session_id),
+                decision.sampled_by,
+                subject.upstream_probability,
             )
         )
         if selected:

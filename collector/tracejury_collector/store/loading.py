@@ -95,6 +95,7 @@ def add_spans(found: dict[str, Arrivals], columns: list[list[Any]]) -> None:
     for (
         trace_id, seq, hash_high, hash_low, span_id, parent_span_id, name, otel_kind, start_ns,
         end_ns, status, status_message, attributes, events, resource, scope,
+        trace_state,
     ) in zip(*columns, strict=True):  # fmt: skip
         arrivals = found[trace_id]
         key = (trace_id, span_id, hash_high, hash_low)
@@ -122,6 +123,7 @@ def add_spans(found: dict[str, Arrivals], columns: list[list[Any]]) -> None:
                 resource=resources[resource],
                 scope_name=scopes[scope][0],
                 scope_version=scopes[scope][1],
+                trace_state=trace_state,
                 seq=seq,
             )
         )

@@ -67,6 +67,7 @@ COLUMNS: dict[str, dict[str, pa.DataType]] = {
         "completed_by": TEXT,
         "completed_at": TIME,
         "superseded": BOOLEAN,
+        "upstream_probability": DOUBLE,
     },
     "tool_calls": {
         **_KEY,
@@ -132,7 +133,8 @@ COLUMNS: dict[str, dict[str, pa.DataType]] = {
 class Revision:
     """A finished revision: the trace, and what only the store knows of it.
 
-    `first_seq` and `last_seq` enclose everything that belongs to it.
+    `first_seq` and `last_seq` enclose everything that belongs to it; `upstream_probability` is the
+    chance with which it was kept before it came here.
     """
 
     trace: Trace
@@ -143,6 +145,7 @@ class Revision:
     root_ended: bool
     completed_by: CompletedBy
     completed_at_ns: int
+    upstream_probability: float = 1.0
 
 
 class RevisionRows:
@@ -218,6 +221,7 @@ def _trace_row(revision: Revision) -> Row:
         revision.completed_by,
         revision.completed_at_ns,
         False,
+        revision.upstream_probability,
     )
 
 

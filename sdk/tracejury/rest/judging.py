@@ -45,6 +45,8 @@ class Decision(Document):
     reason: str = ""
     stratum: str | None = None
     probability: float | None = None
+    sampled_by: Literal["trace", "session"] | None = None
+    upstream_probability: float = 1.0
     evaluators: list[str] = []
     run_id: str = ""
     decided_at: str
