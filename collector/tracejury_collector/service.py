@@ -36,6 +36,7 @@ from tracejury_collector.config import (
     load_config,
     load_dialects,
     without_jury,
+    without_outward,
 )
 from tracejury_collector.errors import ConfigError
 from tracejury_collector.supervisor import (
@@ -201,14 +202,15 @@ def _address(bound: socket.socket) -> str:
 
 def _children(config: Config, settings: ChildSettings) -> list[ChildSpec]:
     line = orjson.dumps(asdict(settings))
-    # who reads from the network is told no secret
+    # who reads from the network, or runs the code of others, is told no secret that is not its own
     receiving = replace(settings, config=without_jury(config).model_dump_json())
-    receiver_line = orjson.dumps(asdict(receiving))
+    judging = replace(settings, config=without_outward(config).model_dump_json())
+    lines = {"receiver": orjson.dumps(asdict(receiving)), "jury": orjson.dumps(asdict(judging))}
 
     def child(role: str, number: int, stage: int, drain_s: float, *fds: int) -> ChildSpec:
         name = f"{role}-{number}" if number else role
         argv = (sys.executable, "-P", "-m", "tracejury_collector.service", role, name)
-        told = receiver_line if role == "receiver" else line
+        told = lines.get(role, line)
         return ChildSpec(name=name, argv=argv, settings=told, fds=fds, stage=stage, drain_s=drain_s)
 
     receivers = [

@@ -18,6 +18,7 @@ from pydantic_core import PydanticUndefined
 
 from tracejury.dialects.rules import Field
 from tracejury_collector.config import Config
+from tracejury_collector.config.fields import section_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 _UNITS_BYTES = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
@@ -29,8 +30,8 @@ _TABLE = re.compile(r"(<!-- settings -->\n).*(<!-- /settings -->)", re.DOTALL)
 def settings(model: type[BaseModel] = Config, prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
     """Yield every setting by its dotted name; NAME stands for a name that the user chooses."""
     for name, field in model.model_fields.items():
-        path = f"{prefix}{name}"
-        section = _section(field.annotation)
+        path = f"{prefix}{field.alias or name}"
+        section = section_of(field.annotation)
         named = _named_section(field.annotation)
         if section is None:
             yield path, field
@@ -54,16 +55,11 @@ def with_settings_table(text: str) -> str:
     return _TABLE.sub(lambda match: match[1] + settings_table() + match[2], text)
 
 
-def _section(annotation: Any) -> type[BaseModel] | None:
-    is_model = isinstance(annotation, type) and issubclass(annotation, BaseModel)
-    return annotation if is_model else None
-
-
 def _named_section(annotation: Any) -> type[BaseModel] | None:
     """Return the model in dict[str, Model], also where None is allowed beside it."""
     for candidate in (annotation, *typing.get_args(annotation)):
         if typing.get_origin(candidate) is dict:
-            return _section(typing.get_args(candidate)[1])
+            return section_of(typing.get_args(candidate)[1])
     return None
 
 

@@ -11,11 +11,19 @@ from tracejury_collector.config.judging import (
     RuleSpec,
     SampleSpec,
 )
+from tracejury_collector.config.outward import (
+    AlertSpec,
+    ExportSettings,
+    OtlpExportSettings,
+    PassRateSettings,
+    WebhookSettings,
+)
 from tracejury_collector.config.reading import (
     load_config,
     load_dialects,
     parse_config,
     without_jury,
+    without_outward,
 )
 from tracejury_collector.config.sections import (
     CompletionSettings,
@@ -33,19 +41,25 @@ __all__ = [
     "DEFAULT_EVALUATORS",
     "DEFAULT_RULES",
     "RUNS",
+    "AlertSpec",
     "Budget",
     "CompletionSettings",
     "Config",
     "EvaluatorSpec",
+    "ExportSettings",
     "JudgeSettings",
     "JurySettings",
     "Limits",
     "Listen",
+    "OtlpExportSettings",
+    "PassRateSettings",
     "RuleSpec",
     "SampleSpec",
     "StorageSettings",
+    "WebhookSettings",
     "load_config",
     "load_dialects",
     "parse_config",
     "without_jury",
+    "without_outward",
 ]

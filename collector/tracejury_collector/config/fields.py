@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -31,8 +32,18 @@ def _bytes(value: Any) -> Any:
 
 
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0)]
+SecondsFromZero = Annotated[float, BeforeValidator(_seconds), Field(ge=0)]
 Bytes = Annotated[int, BeforeValidator(_bytes), Field(gt=0)]
 Address = Annotated[str, Field(pattern=r"^(\[[0-9a-fA-F:]+\]|[^:\s]+):\d{1,5}$")]
+
+
+def section_of(annotation: Any) -> type[BaseModel] | None:
+    """Return the model in `Model` or `Model | None`; None for what is no section."""
+    in_union = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else ()
+    for candidate in (annotation, *in_union):
+        if isinstance(candidate, type) and issubclass(candidate, BaseModel):
+            return candidate
+    return None
 
 
 class Section(BaseModel):

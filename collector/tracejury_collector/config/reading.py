@@ -15,11 +15,15 @@ from pydantic import BaseModel, ValidationError
 from tracejury.dialects.custom import CustomDialect
 from tracejury.dialects.files import read_dialects
 from tracejury.errors import TracejuryError
+from tracejury_collector.config.fields import section_of
 from tracejury_collector.config.judging import EvaluatorSpec, RuleSpec
+from tracejury_collector.config.outward import AlertSpec, ExportSettings
 from tracejury_collector.config.sections import JudgeSettings
 from tracejury_collector.config.settings import Config
 from tracejury_collector.errors import ConfigError
 
+_WITH_SECRETS = ("judge", "export", "alerts")
+"""Sections whose values are not shown where they are wrong: they may be keys."""
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
@@ -58,9 +62,13 @@ def load_dialects(config: Config) -> list[CustomDialect]:
 
 def without_jury(config: Config) -> Config:
     """Return the configuration for a process that judges nothing: no keys, evaluators or rules."""
-    return config.model_copy(
-        update={"judge": JudgeSettings(), "plugins": [], "evaluators": {}, "rules": {}}
-    )
+    update = {"judge": JudgeSettings(), "plugins": [], "evaluators": {}, "rules": {}}
+    return without_outward(config).model_copy(update=update)
+
+
+def without_outward(config: Config) -> Config:
+    """Return the configuration for a process that tells nobody: no URLs or headers of others."""
+    return config.model_copy(update={"export": ExportSettings(), "alerts": {}})
 
 
 def parse_config(data: Mapping[str, Any]) -> Config:
@@ -110,23 +118,25 @@ def _explain(item: Any) -> str:
         return (
             f"{path}: unknown setting{_nearest(str(item['loc'][-1]), _keys_at(item['loc'][:-1]))}"
         )
-    if path.split(".")[0] == "judge":  # the value may be a key
+    if path.split(".")[0] in _WITH_SECRETS:
         return f"{path}: {item['msg'].removeprefix('Value error, ')}"
     return f"{path}: {item['msg']} (got {item['input']!r})"
 
 
 def _keys_at(location: tuple[Any, ...]) -> list[str]:
     """Return the setting names of the section at `location`."""
-    named: dict[str, type[BaseModel]] = {"evaluators": EvaluatorSpec, "rules": RuleSpec}
+    named: dict[str, type[BaseModel]] = {
+        "evaluators": EvaluatorSpec,
+        "rules": RuleSpec,
+        "alerts": AlertSpec,
+    }
     model: type[BaseModel] = Config
     for part in location:
         if part in named:
             model = named[part]
         elif part in model.model_fields:
-            annotation = model.model_fields[part].annotation
-            if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-                model = annotation
-    return list(model.model_fields)
+            model = section_of(model.model_fields[part].annotation) or model
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _nearest(word: str, known: list[str]) -> str:

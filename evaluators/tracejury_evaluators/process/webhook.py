@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Mapping
 from typing import ClassVar
 
 import httpx
@@ -17,12 +15,10 @@ from tracejury_evaluators.facts import missing_output
 from tracejury_evaluators.payload import PayloadCriteria, payload_bytes
 from tracejury_evaluators.process.answer import outcome_of_answer, said_in
 from tracejury_evaluators.process.post import AnswerTooLarge, Post, Reply, send
+from tracejury_evaluators.process.target import check_header_types, check_headers, check_url
 
 FAILED = "WebhookFailed"
 SPARE_S = 10.0
-HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?")
-OWN_HEADERS = ("host", "content-length", "content-type", "transfer-encoding", "accept-encoding")
 
 
 class Webhook(Evaluator[PayloadCriteria]):
@@ -59,35 +55,19 @@ class Webhook(Evaluator[PayloadCriteria]):
     @field_validator("url")
     @classmethod
     def _is_url(cls, url: str) -> str:
-        try:
-            parsed = httpx.URL(url)
-        except httpx.InvalidURL as error:
-            raise ValueError(f"this is no URL: {error}") from None
-        if parsed.scheme not in ("http", "https") or not parsed.host:
-            raise ValueError("a webhook's URL looks like https://checks.example.com/judge")
-        if parsed.userinfo:
-            raise ValueError("a URL that holds a password ends up in logs; use headers instead")
+        check_url(url, "a webhook's URL looks like https://checks.example.com/judge")
         return url
 
     @field_validator("headers", mode="before")
     @classmethod
     def _is_mapping(cls, headers: object) -> object:
-        # the message of pydantic would show what was given, and that may be a secret
-        if not isinstance(headers, Mapping) or not all(isinstance(name, str) for name in headers):
-            raise ValueError("headers are a mapping of names to values: {authorization: ${TOKEN}}")
-        for name, value in headers.items():
-            if not isinstance(value, (str, SecretStr)):
-                raise ValueError(f"the value of {name!r} is no text; put it in quotation marks")
+        check_header_types(headers, (str, SecretStr))
         return headers
 
     @field_validator("headers")
     @classmethod
     def _are_headers(cls, headers: dict[str, SecretStr]) -> dict[str, SecretStr]:
-        for name, value in headers.items():
-            if not HEADER_NAME.fullmatch(name) or name.lower() in OWN_HEADERS:
-                raise ValueError(f"{name!r} is no header that can be set")
-            if not HEADER_VALUE.fullmatch(value.get_secret_value()):
-                raise ValueError(f"the value of {name!r} is empty or holds what no header can")
+        check_headers((name, value.get_secret_value()) for name, value in headers.items())
         return headers
 
     @property

@@ -1,0 +1,2 @@
+-- How many results come after a position.
+SELECT count(*) AS results FROM base.results WHERE position > $after
