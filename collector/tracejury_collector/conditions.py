@@ -1,19 +1,21 @@
-"""Conditions of rules, evaluated over a batch of traces away from the live database."""
+"""Conditions of rules, evaluated over a batch of targets away from the live database."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import duckdb
 import pyarrow as pa
 
 from tracejury_collector.errors import ConfigError, SqlRefused
-from tracejury_collector.rules import ConditionResult, Rule
+from tracejury_collector.rules import ConditionResult, Rule, TargetKind
 from tracejury_collector.store.columns import arrow_table
 from tracejury_collector.store.registered import registered
 from tracejury_collector.store.rows import COLUMNS
+from tracejury_collector.store.session_rows import SESSION_COLUMNS
 from tracejury_collector.store.sqlguard import check_expression
 
 _HIDDEN = ("superseded", "root_ended", "upstream_probability")
@@ -33,6 +35,25 @@ _HOLDS = ConditionResult(holds=True)
 _FAILS = ConditionResult(holds=False)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _View:
+    """What a condition is over: a view by its name and columns; `key` tells the targets apart."""
+
+    name: str
+    key: str
+    columns: Mapping[str, pa.DataType]
+
+
+_VIEWS: Mapping[TargetKind, _View] = {
+    "trace": _View(
+        name="traces",
+        key="trace_id",
+        columns={k: v for k, v in COLUMNS["traces"].items() if k not in _HIDDEN},
+    ),
+    "session": _View(name="sessions", key="target_id", columns=SESSION_COLUMNS),
+}
+
+
 class Conditions:
     """The checked conditions of the rules in force."""
 
@@ -44,63 +65,71 @@ class Conditions:
         self._connection = duckdb.connect(":memory:")
         for setting in _SETTINGS:
             self._connection.execute(setting)
+        self._targets = {rule.name: rule.target for rule in rules}
         self._expressions = {rule.name: self._checked(rule) for rule in rules}
 
     def close(self) -> None:
         """Give the memory back."""
         self._connection.close()
 
-    def evaluate(self, traces: pa.Table) -> dict[str, Mapping[str, ConditionResult]]:
-        """Return for each rule by name what its condition says of each trace id.
+    def evaluate(
+        self, facts: pa.Table, target: TargetKind = "trace"
+    ) -> dict[str, Mapping[str, ConditionResult]]:
+        """Return for each rule on such targets, by name, what its condition says of each id.
 
-        `traces` has the columns of `base.traces`.
+        `facts` are rows of `base.traces`, or of the view `sessions` with their `target_id`.
         """
-        ids = [str(trace_id) for trace_id in traces.column("trace_id").to_pylist()]
-        visible = traces.drop_columns([c for c in _HIDDEN if c in traces.column_names])
-        with registered(self._connection, traces=visible):
+        view = _VIEWS[target]
+        ids = [str(key) for key in facts.column(view.key).to_pylist()]
+        visible = facts.drop_columns([c for c in _HIDDEN if c in facts.column_names])
+        with registered(self._connection, **{view.name: visible}):
             return {
                 name: dict.fromkeys(ids, _HOLDS)
                 if expression == _ALWAYS
-                else self._evaluate(expression, ids)
+                else self._evaluate(view, expression, ids)
                 for name, expression in self._expressions.items()
+                if self._targets[name] == target
             }
 
-    def _evaluate(self, expression: str, ids: Sequence[str]) -> Mapping[str, ConditionResult]:
+    def _evaluate(
+        self, view: _View, expression: str, ids: Sequence[str]
+    ) -> Mapping[str, ConditionResult]:
         try:
-            return dict(self._run(f"SELECT trace_id, ({expression}) FROM traces", []))
+            return dict(self._run(f"SELECT {view.key}, ({expression}) FROM {view.name}", []))
         except duckdb.Error as error:
             if isinstance(error, duckdb.InterruptException | duckdb.OutOfMemoryException):
                 return dict.fromkeys(ids, _failed(error))
-        return {trace_id: self._evaluate_one(expression, trace_id) for trace_id in ids}
+        return {key: self._evaluate_one(view, expression, key) for key in ids}
 
-    def _evaluate_one(self, expression: str, trace_id: str) -> ConditionResult:
+    def _evaluate_one(self, view: _View, expression: str, key: str) -> ConditionResult:
         sql = (
-            f"SELECT trace_id, ({expression}) "
-            "FROM (SELECT * FROM traces WHERE trace_id = ?) AS traces"
+            f"SELECT {view.key}, ({expression}) "
+            f"FROM (SELECT * FROM {view.name} WHERE {view.key} = ?) AS {view.name}"
         )
         try:
-            return next(result for _, result in self._run(sql, [trace_id]))
+            return next(result for _, result in self._run(sql, [key]))
         except duckdb.Error as error:
             return _failed(error)
 
     def _run(self, sql: str, params: list[str]) -> Iterator[tuple[str, ConditionResult]]:
         with _interrupted_after(self._connection, _LIMIT_S):
             rows = self._connection.execute(sql, params).fetchall()
-        return ((trace_id, _HOLDS if holds else _FAILS) for trace_id, holds in rows)
+        return ((key, _HOLDS if holds else _FAILS) for key, holds in rows)
 
     def _checked(self, rule: Rule) -> str:
         """Return the condition, known to be an allowed expression of type BOOLEAN."""
         if rule.where.strip().lower() == _ALWAYS:
             return _ALWAYS
         where = f"rules.{rule.name}.where"
+        view = _VIEWS[rule.target]
         try:
-            expression = check_expression(rule.where, "traces")
+            expression = check_expression(rule.where, view.name)
         except SqlRefused as error:
             raise ConfigError(f"{where}: {rule.where!r} cannot be used: {error}") from error
-        columns = {k: v for k, v in COLUMNS["traces"].items() if k not in _HIDDEN}
-        with registered(self._connection, traces=arrow_table(columns, [])):
+        with registered(self._connection, **{view.name: arrow_table(view.columns, [])}):
             try:
-                found = self._connection.execute(f"SELECT ({expression}) FROM traces").description
+                sql = f"SELECT ({expression}) FROM {view.name}"
+                found = self._connection.execute(sql).description
             except duckdb.Error as error:
                 raise ConfigError(f"{where}: {rule.where!r} does not run: {error}") from error
         type_ = str(found[0][1]) if found else ""

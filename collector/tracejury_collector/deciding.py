@@ -46,12 +46,17 @@ class Decider:
         facts: pa.Table,
         now_ns: int,  # noqa: ARG002 what depends on time comes with the rules that need it
     ) -> list[Decision]:
-        """Return one decision per rule and subject; `facts` are rows of `base.traces`."""
-        if not subjects or not in_force.rules:
+        """Return one decision per rule and subject, of which all are of one target kind.
+
+        `facts` are their rows of `base.traces`, or of `sessions` with their `target_id`.
+        """
+        target = subjects[0].target_kind if subjects else "trace"
+        rules = in_force.rules_on(target)
+        if not subjects or not rules:
             return []
-        conditions = in_force.conditions.evaluate(facts)
+        conditions = in_force.conditions.evaluate(facts, target)
         return [
             choose(rule, conditions[rule.name][subject.target_id], subject)
             for subject in subjects
-            for rule in in_force.rules
+            for rule in rules
         ]

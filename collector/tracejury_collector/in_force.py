@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from tracejury_collector.conditions import Conditions
 from tracejury_collector.config import Budget, Config
+from tracejury_collector.errors import ConfigError
 from tracejury_collector.jury.budgets import OVERALL
 from tracejury_collector.jury.roster import Seat
-from tracejury_collector.rules import Rule, compile_rules
+from tracejury_collector.rules import Rule, TargetKind, compile_rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,10 @@ class InForce:
     conditions: Conditions
     seats: Mapping[str, Seat]
 
+    def rules_on(self, target: TargetKind) -> list[Rule]:
+        """Return the rules that judge such targets."""
+        return [rule for rule in self.rules if rule.target == target]
+
 
 def from_config(config: Config, seats: Mapping[str, Seat]) -> InForce:
     """Return what the configuration puts in force.
@@ -27,7 +32,19 @@ def from_config(config: Config, seats: Mapping[str, Seat]) -> InForce:
     Raises: ConfigError naming the rule that cannot be used.
     """
     rules = compile_rules(config, {name: seat.identity for name, seat in seats.items()})
+    refuse_queries(rules, seats)
     return InForce(rules=rules, conditions=Conditions(rules), seats=seats)
+
+
+def refuse_queries(rules: Iterable[Rule], seats: Mapping[str, Seat]) -> None:
+    """Raise ConfigError where a rule has sessions judged by a query, which is about traces."""
+    for rule in rules:
+        queries = [e.name for e in rule.evaluators if seats[e.name].is_query]
+        if rule.target == "session" and queries:
+            raise ConfigError(
+                f"rules.{rule.name}.evaluators: {queries[0]!r} is a query about traces and cannot "
+                "judge sessions; use it in a rule with target trace"
+            )
 
 
 def budgets_of(overall: Budget, rules: Iterable[Rule]) -> dict[str, Budget]:

@@ -63,7 +63,8 @@ class ConditionResult:
 class Subject:
     """A finished revision that rules decide on; its arrivals lie between the sequence numbers.
 
-    `kind` is the kind of trace; `session_id` is "" for a trace outside of any conversation.
+    `kind` is the kind of trace, of a session the most of an agent among those of its traces;
+    `session_id` is "" for a trace outside of any conversation.
     `upstream_probability` is the chance with which it was kept before it came here.
     Revisions after the first `max_revisions` are not judged; None sets no bound.
     """

@@ -217,7 +217,8 @@ class Worker:
         )
 
     def _may_be_judged(self, trace_id: str) -> bool:
-        return any(is_sampled(trace_id, rule.name, rule.rate) for rule in self._in_force().rules)
+        rules = self._in_force().rules_on("trace")
+        return any(is_sampled(trace_id, rule.name, rule.rate) for rule in rules)
 
     def _decide(self, traces: pa.Table, decided_ns: int) -> Ledger:
         """Return one decision per rule and revision."""

@@ -51,7 +51,8 @@ class RuleSpec(Section):
     """Which evaluators judge which finished traces."""
 
     where: str = Field(
-        default="true", description="a DuckDB expression over the columns of `traces`"
+        default="true",
+        description="a DuckDB expression over the columns of `traces`, or of `sessions` for those",
     )
     kinds: list[TraceKind] | None = Field(
         default=None,
@@ -63,7 +64,10 @@ class RuleSpec(Section):
     evaluators: list[str] = Field(
         min_length=1, description="names of the evaluators that judge what is selected"
     )
-    target: Literal["trace"] = Field(default="trace", description="what is judged")
+    target: Literal["trace", "session"] = Field(
+        default="trace",
+        description="what is judged: each finished trace, or each session that fell idle",
+    )
 
 
 DEFAULT_EVALUATORS = {

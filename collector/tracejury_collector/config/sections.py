@@ -67,6 +67,10 @@ class CompletionSettings(Section):
     )
     idle: Seconds = Field(default=120.0, description="quiet time without an ended root, in seconds")
     max_age: Seconds = Field(default=3600.0, description="time since the first span, in seconds")
+    session_idle: Seconds = Field(
+        default=900.0,
+        description="quiet time of all traces of a session before rules judge it, in seconds",
+    )
     max_revisions: int = Field(
         default=10,
         gt=0,

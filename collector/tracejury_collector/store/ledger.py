@@ -80,7 +80,8 @@ class Ledger:
         rule, subject = decision.rule, decision.subject
         selected = decision.outcome == "selected"
         names = [e.name for e in rule.evaluators] if selected else []
-        key = (rule.name, rule.fingerprint, decision.run_id, rule.target, subject.target_id)
+        target = (subject.target_kind, subject.target_id)
+        key = (rule.name, rule.fingerprint, decision.run_id, *target)
         self._decisions.append(
             (
                 decision.decision_id,
@@ -100,7 +101,8 @@ class Ledger:
         )
         if selected:
             prints = [e.fingerprint for e in rule.evaluators]
-            where = (subject.target_id, subject.revision, subject.first_seq, subject.last_seq)
+            trace_id = subject.target_id if subject.target_kind == "trace" else ""
+            where = (trace_id, subject.revision, subject.first_seq, subject.last_seq)
             self._jobs.append((decision.decision_id, decided_at_ns, *key, *where, names, prints))
 
     @property
@@ -141,8 +143,8 @@ class PendingJob:
 
     @property
     def trace_key(self) -> tuple[str, int]:
-        """The revision that it is about."""
-        return self.trace_id, self.revision
+        """The revision of a trace or session that it is about."""
+        return self.target_id, self.revision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
