@@ -293,6 +293,7 @@ async def _run_store(settings: ChildSettings, stop: asyncio.Event) -> None:
     await storing.run(
         storing.StoreSettings(
             config=config,
+            folder=settings.folder,
             store_socket=settings.store_socket,
             api_fd=settings.api_fd,
             listen={

@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 
 from tracejury.dialects import active
 from tracejury.dialects.unread import is_read_now
@@ -19,14 +20,16 @@ from tracejury_collector.api.app import create_app
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.completion import Reception
 from tracejury_collector.config import Config
+from tracejury_collector.definitions import Definitions
 from tracejury_collector.errors import InUse
 from tracejury_collector.export.exporter import Exporter
 from tracejury_collector.export.itself import refuse_itself
 from tracejury_collector.export.transport import open_transport
 from tracejury_collector.http_server import http_server
 from tracejury_collector.importing import make_ingest
-from tracejury_collector.in_force import budgets_of, from_config
+from tracejury_collector.in_force import budgets_of
 from tracejury_collector.jury.budgets import Budgets
+from tracejury_collector.jury.building import CatalogSeats
 from tracejury_collector.jury.catalog import Catalog
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.store.append import Appender
@@ -50,9 +53,13 @@ the worker, which computes, after each of its calls into DuckDB."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSettings:
-    """What the store process is given by the supervisor."""
+    """What the store process is given by the supervisor.
+
+    `folder` is where the paths of plugins start.
+    """
 
     config: Config
+    folder: str
     store_socket: str
     api_fd: int
     listen: Mapping[str, str]
@@ -73,17 +80,19 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
     db = await _open(config, stop)
     try:
         appender = await asyncio.to_thread(Appender, db)
-        jury = JuryPool(db, config, settings.catalog.roster(config))
+        definitions = await asyncio.to_thread(_definitions, db, settings)
+        jury = JuryPool(db, config, definitions.seat_of)
         unread = UnreadLog(db)
         await asyncio.to_thread(_forget_what_is_read, unread)
         receivers = _Receivers(appender, unread)
-        in_force = from_config(config, jury.roster)
-        budgets = Budgets(db, lambda: budgets_of(config.budget, in_force.rules), time.time_ns)
+        budgets = Budgets(
+            db, lambda: budgets_of(config.budget, definitions.in_force().rules), time.time_ns
+        )
         worker = Worker(
             db,
             config,
             jury,
-            lambda: in_force,
+            definitions.in_force,
             reception=receivers.reception,
             is_pressed=appender.is_pressed,
         )
@@ -113,6 +122,13 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             await stop.wait()
     finally:
         await asyncio.to_thread(db.close)
+
+
+def _definitions(db: Database, settings: StoreSettings) -> Definitions:
+    """Return the rules and evaluators in force: the configuration's, and those of the API."""
+    catalog, config = settings.catalog, settings.config
+    seats = CatalogSeats(Path(settings.folder), catalog)
+    return Definitions(db, config, catalog.roster(config), seats)
 
 
 async def _open(config: Config, stop: asyncio.Event) -> Database:

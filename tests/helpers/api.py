@@ -17,9 +17,11 @@ from tests.helpers.store import span_row, span_table
 from tracejury_collector.api.app import create_app
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.config import Config, parse_config
+from tracejury_collector.definitions import Definitions
 from tracejury_collector.importing import make_ingest
-from tracejury_collector.in_force import budgets_of, from_config
+from tracejury_collector.in_force import budgets_of
 from tracejury_collector.jury.budgets import Budgets
+from tracejury_collector.jury.building import CatalogSeats
 from tracejury_collector.jury.catalog import DescribedType
 from tracejury_collector.jury.describe import describe
 from tracejury_collector.jury.pool import JuryPool
@@ -78,10 +80,13 @@ def running_api(directory: Path, **settings: Any) -> Iterator[Api]:
     try:
         appender = Appender(db, clock)
         catalog = describe(config, directory)
-        jury = JuryPool(db, config, catalog.roster(config), clock)
-        in_force = from_config(config, jury.roster)
-        budgets = Budgets(db, lambda: budgets_of(config.budget, in_force.rules), clock)
-        worker = Worker(db, config, jury, lambda: in_force, clock)
+        seats = CatalogSeats(directory, catalog)
+        definitions = Definitions(db, config, catalog.roster(config), seats, clock)
+        jury = JuryPool(db, config, definitions.seat_of, clock)
+        budgets = Budgets(
+            db, lambda: budgets_of(config.budget, definitions.in_force().rules), clock
+        )
+        worker = Worker(db, config, jury, definitions.in_force, clock)
         context = _context(db, config, worker, jury, budgets, appender, catalog.types)
         with TestClient(create_app(context), base_url="http://127.0.0.1:4319") as http:
             yield Api(context=context, appender=appender, worker=worker, clock=clock, http=http)

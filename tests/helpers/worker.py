@@ -12,7 +12,8 @@ from typing import Any
 from tests.helpers.store import START_NS, log_row, log_table, span_row, span_table
 from tracejury.result import Outcome
 from tracejury_collector.config import Config, parse_config
-from tracejury_collector.in_force import InForce, from_config
+from tracejury_collector.definitions import Definitions
+from tracejury_collector.jury.building import RegistrySeats
 from tracejury_collector.jury.intake import Intake
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.jury.recorder import Recorder
@@ -52,8 +53,8 @@ class Bench:
     clock: Clock = field(default_factory=Clock)
     db: Database = field(init=False)
     appender: Appender = field(init=False)
+    definitions: Definitions = field(init=False)
     jury: JuryPool = field(init=False)
-    in_force: InForce = field(init=False)
     worker: Worker = field(init=False)
 
     def open(self) -> None:
@@ -61,10 +62,12 @@ class Bench:
         self.db = Database.open(str(self.path), self.config.database)
         self.appender = Appender(self.db, now_ns=self.clock)
         roster = build_roster(self.config, self.registry)
-        self.jury = JuryPool(self.db, self.config, roster, now_ns=self.clock)
-        self.in_force = from_config(self.config, roster)
+        schemas = {row.type: row.config_schema for row in self.registry.types()}
+        seats = RegistrySeats(self.registry, schemas)
+        self.definitions = Definitions(self.db, self.config, roster, seats, now_ns=self.clock)
+        self.jury = JuryPool(self.db, self.config, self.definitions.seat_of, now_ns=self.clock)
         self.worker = Worker(
-            self.db, self.config, self.jury, lambda: self.in_force, now_ns=self.clock
+            self.db, self.config, self.jury, self.definitions.in_force, now_ns=self.clock
         )
 
     def restart(self) -> None:
@@ -99,7 +102,7 @@ class Bench:
     async def _judge(self, outcome: Outcome) -> int:
         recorder = Recorder(self.db, self.clock)
         recording = asyncio.create_task(recorder.run())
-        _, jobs = Intake(self.db, self.jury.roster).read(10_000)
+        _, jobs = Intake(self.db, self.definitions.seat_of).read(10_000)
         owed = [(job, name, clear) for job, clear in jobs for name in list(job.pairs)]
         for job, name, clear in owed:
             recorder.record(job, name, clear.get(name, outcome), 1.0)

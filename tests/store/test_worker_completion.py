@@ -201,8 +201,8 @@ def test_a_trace_that_cannot_be_finished_stops_no_other(
             raise MemoryError("no room for trace 3")
         return evaluate(traces)
 
-    evaluate = store.in_force.conditions.evaluate
-    monkeypatch.setattr(store.in_force.conditions, "evaluate", fails_on_three)
+    evaluate = store.definitions.in_force().conditions.evaluate
+    monkeypatch.setattr(store.definitions.in_force().conditions, "evaluate", fails_on_three)
     store.spans(*[root(n) for n in range(1, 8)])
     store.clock.advance(4)
     stop = threading.Event()

@@ -206,27 +206,46 @@ def test_every_step_survives_a_restart(tmp_path: Path) -> None:
         ] * 2
 
 
-def test_a_changed_evaluator_does_not_judge_for_the_old_one(tmp_path: Path) -> None:
+def test_a_job_is_judged_by_the_version_that_was_in_force_when_it_was_selected(
+    tmp_path: Path,
+) -> None:
     with bench(tmp_path) as store:
         store.spans(root())
         store.after(4)
+        before = store.definitions.in_force().seats["no-loops"]
+        store.config = store.config.model_copy(
+            update={"rules": {}, "evaluators": {"no-loops": FAST}}
+        )
+        store.restart()
+        _, [(job, clear)] = Intake(store.db, store.definitions.seat_of).read(10)
+        assert clear == {}
+        assert job.pairs["no-loops"].seat == before
+        assert before != store.definitions.in_force().seats["no-loops"]
+        store.judge(Score(1.0))
+        rows = store.rows("SELECT evaluator, type, fingerprint FROM base.results ORDER BY ALL")
+        assert rows[0] == ("no-loops", "no-loops", before.fingerprint)
+
+
+def test_an_evaluator_that_no_definition_knows_skips(tmp_path: Path) -> None:
+    with bench(tmp_path) as store:
+        store.spans(root())
+        store.after(4)
+        store.db.write(
+            lambda connection: connection.execute("DELETE FROM base.definitions")
+        ).result()
         store.config = store.config.model_copy(
             update={"rules": {}, "evaluators": {"no-loops": FAST}}
         )
         store.restart()
         store.judge(Score(1.0))
         rows = store.rows("SELECT evaluator, outcome, reason FROM base.results ORDER BY ALL")
-        assert rows[0] == (
-            "no-loops",
-            "skip",
-            "the evaluator 'no-loops' was changed before it could judge this",
-        )
-        assert rows[1][:2] == ("non-empty-output", "score")
+        reason = "the evaluator 'no-loops' was changed before it could judge this"
+        assert rows[0] == ("no-loops", "skip", reason)
 
 
 def _late_judge(store: Bench) -> Any:
     """Return what writes the results of the jobs that are there now, whenever it is called."""
-    _, jobs = Intake(store.db, store.jury.roster).read(100)
+    _, jobs = Intake(store.db, store.definitions.seat_of).read(100)
     results = [
         Result(
             job=job.pending,

@@ -19,6 +19,7 @@ from tracejury_collector.config.outward import (
     WebhookSettings,
 )
 from tracejury_collector.config.reading import (
+    check_rules,
     load_config,
     load_dialects,
     parse_config,
@@ -57,6 +58,7 @@ __all__ = [
     "SampleSpec",
     "StorageSettings",
     "WebhookSettings",
+    "check_rules",
     "load_config",
     "load_dialects",
     "parse_config",

@@ -80,6 +80,15 @@ def parse_config(data: Mapping[str, Any]) -> Config:
         config = Config.model_validate(data)
     except ValidationError as error:
         raise ConfigError("\n".join(_explain(item) for item in error.errors())) from error
+    check_rules(config)
+    return config
+
+
+def check_rules(config: Config) -> None:
+    """Check that the rules name evaluators that there are.
+
+    Raises: ConfigError naming the rule, the unknown evaluator and the nearest known one.
+    """
     known = config.effective_evaluators()
     for name, rule in config.effective_rules().items():
         for evaluator in rule.evaluators:
@@ -89,7 +98,6 @@ def parse_config(data: Mapping[str, Any]) -> Config:
                     f"rules.{name}.evaluators: no evaluator is named {evaluator!r}{hint}; "
                     "define it under evaluators:"
                 )
-    return config
 
 
 def _substitute(value: Any, environ: Mapping[str, str], where: str) -> Any:

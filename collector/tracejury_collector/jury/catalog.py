@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import asdict
 from typing import Any
 
@@ -77,12 +78,14 @@ class Catalog(_Described):
         return {row.type: row.plugin.plugin() for row in self.types if row.plugin}
 
 
-def catalog_of(config: Config, registry: PluginRegistry) -> Catalog:
-    """Return what a registry knows, and what it makes of the configured evaluators.
+def catalog_of(
+    config: Config, registry: PluginRegistry, names: Collection[str] | None = None
+) -> Catalog:
+    """Return what a registry knows, and what it makes of the configured evaluators, or of `names`.
 
     Raises: ConfigError naming the evaluator that cannot be built.
     """
-    roster = build_roster(config, registry)
+    roster = build_roster(config, registry, names)
     return Catalog(
         types=[_row(row, registry.sources.get(row.type)) for row in registry.types()],
         seats={name: _seat(seat) for name, seat in roster.items()},

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,21 @@ def describe(config: Config, folder: Path, *, limit_s: float = DESCRIBE_S) -> Ca
     """
     if not _has_plugins(config):
         return catalog_of(config, PluginRegistry(folder))
-    with _asked(config, folder) as process:
+    return describe_apart(config, folder, limit_s=limit_s)
+
+
+def describe_apart(
+    config: Config,
+    folder: Path,
+    *,
+    names: Collection[str] | None = None,
+    limit_s: float = DESCRIBE_S,
+) -> Catalog:
+    """Return what a process of its own says of the evaluators; `names` leaves out the others.
+
+    Raises: ConfigError as `describe` does.
+    """
+    with _asked(config, folder, names) as process:
         return _heard(process, time.monotonic() + limit_s, limit_s)
 
 
@@ -45,9 +59,15 @@ def _has_plugins(config: Config) -> bool:
 
 
 @contextlib.contextmanager
-def _asked(config: Config, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+def _asked(
+    config: Config, folder: Path, names: Collection[str] | None
+) -> Iterator[subprocess.Popen[bytes]]:
     """Give the process at work; it is ended with all that it started."""
-    order = {"config": config.model_dump_json(), "folder": str(folder)}
+    order = {
+        "config": config.model_dump_json(),
+        "folder": str(folder),
+        "names": None if names is None else list(names),
+    }
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "tracejury_collector.jury.describing"],
         stdin=subprocess.PIPE,

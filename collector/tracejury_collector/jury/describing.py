@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -36,20 +36,22 @@ def main() -> None:
 
     confine(config.jury.memory)
     try:
-        catalog = _described(config, Path(order["folder"]), report)
+        catalog = _described(config, Path(order["folder"]), order["names"], report)
         report({"catalog": catalog.model_dump(mode="json")})
     except BaseException as error:  # noqa: BLE001 - plugins may raise anything, at any time
         report({"error": _sentence(error)})
     os._exit(0)  # whatever threads and exit handlers plugins have left
 
 
-def _described(config: Config, folder: Path, report: Report) -> Catalog:
+def _described(
+    config: Config, folder: Path, names: Collection[str] | None, report: Report
+) -> Catalog:
     registry = PluginRegistry(folder)
     for plugin in all_plugins(folder, config.plugins):
         report({"doing": f"{plugin.origin}: importing it"})
         registry.add(plugin)
     report({"doing": "evaluators: building those that are configured"})
-    return catalog_of(config, registry)
+    return catalog_of(config, registry, names)
 
 
 def _sentence(error: BaseException) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tracejury.result import Outcome, Skip
 from tracejury_collector.jury.jobs import Job, Pair
-from tracejury_collector.jury.roster import Seat
+from tracejury_collector.jury.roster import Seat, SeatOf
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.ledger import (
     PendingJob,
@@ -20,11 +20,15 @@ _START = (0, "")
 
 
 class Intake:
-    """Where in the order of jobs the reading stands."""
+    """Where in the order of jobs the reading stands.
 
-    def __init__(self, db: Database, roster: Mapping[str, Seat]) -> None:
+    `seat_of` finds an evaluator by the identity with which it was selected, so that a job is judged
+    by the version that its decision names.
+    """
+
+    def __init__(self, db: Database, seat_of: SeatOf) -> None:
         self._db = db
-        self._roster = roster
+        self._seat_of = seat_of
         self._position = _START
         self._former_until_ns = 0
 
@@ -54,9 +58,9 @@ class Intake:
             if key in judged:
                 continue
             made = attempts.get(key, 0)
-            seat = self._roster.get(name)
-            if seat is None or seat.identity != identity:
-                seat = _former(name, seat.type if seat else "", identity)
+            seat = self._seat_of(identity)
+            if seat is None:
+                seat = _unknown(name, identity)
                 clear[name] = Skip(f"the evaluator {name!r} was changed before it could judge this")
             job.pairs[name] = pair = Pair(seat=seat, failed=made, noted=made)
             if name not in clear and pair.is_abandoned:
@@ -64,9 +68,7 @@ class Intake:
         return job, clear
 
 
-def _former(name: str, type_name: str, identity: str) -> Seat:
-    """Return what is known of an evaluator that is no longer configured like this."""
+def _unknown(name: str, identity: str) -> Seat:
+    """Return what the identity says of an evaluator that no definition describes any more."""
     fingerprint, _, criteria_hash = identity.partition("+")
-    return Seat(
-        name=name, type=type_name, config={}, fingerprint=fingerprint, criteria_hash=criteria_hash
-    )
+    return Seat(name=name, type="", config={}, fingerprint=fingerprint, criteria_hash=criteria_hash)

@@ -66,11 +66,11 @@ class Bench:
         for job in order.jobs:
             self._progress.mark(job.run)
             trace = _load(job)
-            for run, name in enumerate(job.evaluators, start=job.run):
+            for run, identity in enumerate(job.evaluators, start=job.run):
                 self._progress.mark(run)
-                if name not in members:  # after the mark: building may import a plugin
-                    members[name] = self._member(order.evaluators[name])
-                yield _run(run, members[name], trace)
+                if identity not in members:  # after the mark: building may import a plugin
+                    members[identity] = self._member(order.evaluators[identity])
+                yield _run(run, members[identity], trace)
                 self._surroundings.restore()
 
     def _member(self, spec: Mapping[str, Any]) -> _Member:

@@ -79,11 +79,11 @@ class Juror:
         order, orders, seats = _Order(), [], {}
         order_id = self._next_run
         for job, trace in jobs:
-            names = tuple(job.pairs)
-            orders.append(JobOrder(run=self._next_run, evaluators=names, trace=trace))
+            identities = tuple(pair.seat.identity for pair in job.pairs.values())
+            orders.append(JobOrder(run=self._next_run, evaluators=identities, trace=trace))
             for name, pair in job.pairs.items():
                 order.unanswered[self._next_run] = (job, name)
-                seats[name] = _ordered(pair.seat)
+                seats[pair.seat.identity] = _ordered(pair.seat)
                 self._next_run += 1
         self._orders[order_id] = order
         write_frame(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
 import duckdb
 
@@ -16,12 +17,14 @@ from tracejury_collector.jury.jobs import MAX_ATTEMPTS, Job
 from tracejury_collector.jury.roster import Seat
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.ledger import AttemptsWrite
-from tracejury_collector.store.sqljudging import check_judging, judge
+from tracejury_collector.store.sqljudging import Target, check_judging, judge
 from tracejury_evaluators.sql import Sql
 
 log = logging.getLogger(__name__)
 
 BATCH_JOBS = 500
+KNOWN_QUERIES = 256
+"""Queries that are known to be allowed, or not, at a time."""
 _RETRY_S = 0.5
 
 Record = Callable[[tuple[Job, str], Outcome, float | None], None]
@@ -33,15 +36,9 @@ class Lane:
     def __init__(
         self,
         db: Database,
-        roster: Mapping[str, Seat],
         record: Record,
         now_ns: Callable[[], int],
     ) -> None:
-        """Check the queries.
-
-        Raises: ConfigError naming the evaluator whose query cannot be used.
-        """
-        self._queries = {name: _query(seat) for name, seat in roster.items() if seat.is_query}
         self._db = db
         self._record = record
         self._now_ns = now_ns
@@ -90,17 +87,23 @@ class Lane:
         return jobs
 
     async def _ask_all(self, jobs: list[Job]) -> None:
-        for name in dict.fromkeys(name for job in jobs for name in job.pairs):
-            owing = [job for job in jobs if name in job.pairs]
-            targets = list(dict.fromkeys(job.pending.trace_key for job in owing))
-            limit_s = owing[0].pairs[name].seat.timeout_s
-            started_s = time.perf_counter()
-            outcomes = await asyncio.to_thread(
-                judge, self._db, self._queries[name], targets, limit_s
-            )
-            each_ms = (time.perf_counter() - started_s) * 1e3 / len(targets)
-            for job in owing:
-                self._record((job, name), outcomes[job.pending.trace_key], each_ms)
+        owing: defaultdict[str, list[tuple[Job, str]]] = defaultdict(list)
+        for job in jobs:
+            for name, pair in job.pairs.items():
+                owing[pair.seat.identity].append((job, name))
+        for entries in owing.values():
+            await self._ask(entries)
+
+    async def _ask(self, entries: list[tuple[Job, str]]) -> None:
+        """Ask one query about all runs that it is to judge."""
+        job, name = entries[0]
+        seat = job.pairs[name].seat
+        targets = list(dict.fromkeys(job.pending.trace_key for job, _ in entries))
+        started_s = time.perf_counter()
+        outcomes = await asyncio.to_thread(_judged, self._db, seat, targets)
+        each_ms = (time.perf_counter() - started_s) * 1e3 / len(targets)
+        for job, name in entries:
+            self._record((job, name), outcomes[job.pending.trace_key], each_ms)
 
     async def _later(self, jobs: Iterable[Job]) -> None:
         await asyncio.sleep(_RETRY_S)
@@ -115,12 +118,34 @@ class Lane:
                 self._record((job, name), Failure(type(error).__name__, str(error)[:1000]), None)
 
 
+def check_query(seat: Seat) -> None:
+    """Check the query of an evaluator that is one.
+
+    Raises: ConfigError naming the evaluator whose query cannot be used.
+    """
+    fault = _fault(_query(seat).sql) if seat.is_query else ""
+    if fault:
+        raise ConfigError(f"evaluators.{seat.name}: config.sql: this query cannot be used: {fault}")
+
+
+def _judged(db: Database, seat: Seat, targets: Sequence[Target]) -> dict[Target, Outcome]:
+    """Return what the query says of each target; one that was allowed once may be so no more."""
+    query = _query(seat)
+    fault = _fault(query.sql)
+    if fault:
+        return dict.fromkeys(targets, Failure("SqlFailed", f"the query cannot be used: {fault}"))
+    return judge(db, query, targets, seat.timeout_s)
+
+
 def _query(seat: Seat) -> Sql:
-    query = Sql.model_validate(dict(seat.config))
+    return Sql.model_validate(dict(seat.config))
+
+
+@lru_cache(maxsize=KNOWN_QUERIES)
+def _fault(sql: str) -> str:
+    """Return why the query cannot be used, "" if it can."""
     try:
-        check_judging(query)
+        check_judging(Sql(sql=sql))
     except SqlRefused as error:
-        raise ConfigError(
-            f"evaluators.{seat.name}: config.sql: this query cannot be used: {error}"
-        ) from error
-    return query
+        return str(error)
+    return ""

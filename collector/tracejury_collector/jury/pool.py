@@ -23,7 +23,7 @@ from tracejury_collector.jury.juror import Entry, Juror
 from tracejury_collector.jury.lane import Lane
 from tracejury_collector.jury.protocol import read_outcomes
 from tracejury_collector.jury.recorder import Recorder
-from tracejury_collector.jury.roster import Seat
+from tracejury_collector.jury.roster import SeatOf
 from tracejury_collector.jury.traces import TraceKey, TraceSource
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.ledger import AttemptsVoid, AttemptsWrite
@@ -56,17 +56,16 @@ class JuryPool:
         self,
         db: Database,
         config: Config,
-        roster: Mapping[str, Seat],
+        seat_of: SeatOf,
         now_ns: Callable[[], int] = time.time_ns,
     ) -> None:
-        self.roster = roster
         self._db = db
         self._timeout_s = config.jury.timeout
         self._now_ns = now_ns
         self._traces = TraceSource(db)
-        self._intake = Intake(db, self.roster)
+        self._intake = Intake(db, seat_of)
         self._recorder = Recorder(db, now_ns)
-        self._lane = Lane(db, self.roster, self._record, now_ns)
+        self._lane = Lane(db, self._record, now_ns)
         self._queue: deque[Job] = deque()
         self._jurors: set[Juror] = set()
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -2,8 +2,8 @@
 
     jury -> store   {"op": "hello", "role": "jury", "pid": N, "progress": PATH}
     store -> jury   {"op": "judge", "id": N, "evaluators": LENGTH,
-                     "jobs": [{"run": N, "evaluators": [NAME, ...], "length": LENGTH}, ...]}
-                    payload: the evaluators as JSON {NAME: {"type", "config", "criteria",
+                     "jobs": [{"run": N, "evaluators": [IDENTITY, ...], "length": LENGTH}, ...]}
+                    payload: the evaluators as JSON {IDENTITY: {"type", "config", "criteria",
                     "fingerprint"}}, then the traces
     jury -> store   {"op": "outcomes", "id": N, "done": BOOL}
                     payload: JSON [{"run": N, "outcome": {...}, "duration_ms": X}, ...]
@@ -41,7 +41,7 @@ class JobOrder:
 class JudgeOrder:
     """A batch of work for a jury process.
 
-    `evaluators` maps names to type, config, default criteria and the fingerprint to expect.
+    `evaluators` maps identities to type, config, default criteria and the fingerprint to expect.
     """
 
     id: int

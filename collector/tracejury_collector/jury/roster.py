@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -50,15 +50,27 @@ class Seat:
         return "+".join(filter(None, (self.fingerprint, self.criteria_hash)))
 
 
-def build_roster(config: Config, registry: Builder) -> dict[str, Seat]:
+SeatOf = Callable[[str], Seat | None]
+"""What finds the evaluator with an identity, whether it is still in force or not."""
+
+
+def build_roster(
+    config: Config, registry: Builder, names: Collection[str] | None = None
+) -> dict[str, Seat]:
     """Return the configured evaluators by name; the configured judge is in force from then on.
+
+    `names` says which of them; left out, all.
 
     Raises: ConfigError naming the evaluator whose type, config or criteria are wrong.
     """
     use_endpoint(config.judge.endpoint())
     specs = config.effective_evaluators()
     known = {name: spec.model_dump() for name, spec in specs.items()}
-    return {name: _seat(name, spec, known, config.jury, registry) for name, spec in specs.items()}
+    return {
+        name: _seat(name, spec, known, config.jury, registry)
+        for name, spec in specs.items()
+        if names is None or name in names
+    }
 
 
 def _seat(
