@@ -57,6 +57,11 @@ def canonical_row(
         events=events,
         otel_kind=otel_kind,
     )
+    return canonical_values(found, attributes)
+
+
+def canonical_values(found: dialects.Fields, attributes: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the values of `COLUMNS` of a span that is resolved already."""
     texts = _texts(found)
     paths = [_path(text, attributes) for text in texts]
     kept = [None if path else text for text, path in zip(texts, paths, strict=True)]

@@ -49,6 +49,7 @@ def span_row(**overrides: Any) -> Row:
         "start_time_unix_nano": START_NS,
         "end_time_unix_nano": START_NS + 1_000_000,
         "marker": False,
+        "is_label": False,
     }
     return _hashed({**row, **overrides})
 
@@ -75,6 +76,7 @@ def log_row(**overrides: Any) -> Row:
         "dropped_attributes_count": 0,
         "time_unix_nano": START_NS,
         "observed_time_unix_nano": START_NS,
+        "is_label": False,
     }
     return _hashed({**row, **overrides})
 

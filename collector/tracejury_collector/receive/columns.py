@@ -10,9 +10,11 @@ import orjson
 import pyarrow as pa
 
 from tracejury import dialects
-from tracejury_collector.canonical import canonical_row
+from tracejury.labels import is_label_log, is_label_span
+from tracejury_collector.canonical import canonical_values
 from tracejury_collector.config import Limits
 from tracejury_collector.errors import TooLarge
+from tracejury_collector.receive.labels import labels_of_log, labels_of_span
 from tracejury_collector.receive.records import (
     Event,
     RawLog,
@@ -99,7 +101,7 @@ class SpanRows(Rows):
             attributes + events + links,
         )
         otel_kind = _OTEL_KINDS[span.kind] if 0 <= span.kind < 6 else "unspecified"
-        kind, *canonical = canonical_row(
+        found = dialects.resolve(
             scope_name=scope.name,
             resource=resource.attributes,
             name=span.name,
@@ -107,6 +109,8 @@ class SpanRows(Rows):
             events=[(event.name, event.attributes) for event in span.events],
             otel_kind=otel_kind,
         )
+        kind, *canonical = canonical_values(found, span.attributes)
+        marker = span.attributes.get("tracejury.trace.complete") is True
         self._rows.append(
             (
                 span.trace_id,
@@ -139,7 +143,9 @@ class SpanRows(Rows):
                 span.end_ns,
                 high,
                 low,
-                span.attributes.get("tracejury.trace.complete") is True,
+                marker,
+                is_label_span(span.name, span.attributes) and not marker,
+                labels_of_span(scope, span, found),
             )
         )
 
@@ -160,6 +166,7 @@ class LogRows(Rows):
         attributes, body = orjson.dumps(log.attributes), orjson.dumps(log.body)
         high, low = _content_hash(scope, [*log[:7], *log[9:]], body + attributes)
         event_name = log.event_name or text_or_empty(log.attributes.get("event.name"))
+        is_label = is_label_log(event_name)
         dialects.active().count_event(scope.name, event_name, log.body or log.attributes)
         self._rows.append(
             (
@@ -184,6 +191,8 @@ class LogRows(Rows):
                 log.observed_ns,
                 high,
                 low,
+                is_label,
+                labels_of_log(scope, log) if is_label else None,
             )
         )
 

@@ -19,6 +19,7 @@ from tracejury_collector.errors import Unavailable
 from tracejury_collector.store.batch import conform, join, numbered
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.dedup import WINDOW_NS, WINDOW_ROWS, DedupWindow, Run, Sifted
+from tracejury_collector.store.labels import counted, read_labels, write_labels
 from tracejury_collector.store.statements import statement
 
 Signal = Literal["spans", "logs"]
@@ -173,7 +174,9 @@ class Appender:
             table = join([append.table for append in part])
             sifted = self._sift(table, now_ns)
             runs.append(sifted.run)
-            _insert(connection, signal, numbered(table, sifted.new, seq, now_ns))
+            batch = numbered(table, sifted.new, seq, now_ns)
+            _insert(connection, signal, batch)
+            self._add_labels(connection, batch, now_ns)
             seq += len(sifted.run)
             found = _split(part, sifted.new)
             answers.update(zip(map(id, part), found, strict=True))
@@ -181,6 +184,15 @@ class Appender:
         return _Stored(
             answers=[answers[id(append)] for append in group], runs=runs, rows=seq - self._next_seq
         )
+
+    def _add_labels(
+        self, connection: duckdb.DuckDBPyConnection, batch: pa.Table, now_ns: int
+    ) -> None:
+        """Store the labels that the rows carry, each once however often it comes."""
+        column = batch["labels"]
+        if column.null_count < batch.num_rows:
+            found = write_labels(connection, read_labels(column.to_pylist()), now_ns)
+            self._db.tally("labels", **counted(found))
 
     def _sift(self, table: pa.Table, now_ns: int) -> Sifted:
         high, low = (table[name].to_numpy() for name in ("content_hash_high", "content_hash_low"))

@@ -38,10 +38,12 @@ SPAN_SCHEMA = pa.schema(
         *_required("dropped_events_count", "dropped_links_count", type_=pa.uint32()),
         *_required("start_time_unix_nano", "end_time_unix_nano", type_=pa.uint64()),
         *_required("content_hash_high", "content_hash_low", type_=pa.uint64()),
-        *_required("marker", type_=pa.bool_()),
+        *_required("marker", "is_label", type_=pa.bool_()),
+        *_optional("labels"),
     ]
 )
-"""One span: `base.spans` without `seq` and `received_at`, and `marker`: its trace is done."""
+"""One span: `base.spans` without `seq` and `received_at`; `marker`: its trace is done; `is_label`:
+it is a label and no part of its trace; `labels`: JSON of the labels that it carries."""
 
 LOG_SCHEMA = pa.schema(
     [
@@ -53,9 +55,11 @@ LOG_SCHEMA = pa.schema(
         *_required("flags", "dropped_attributes_count", type_=pa.uint32()),
         *_required("time_unix_nano", "observed_time_unix_nano", type_=pa.uint64()),
         *_required("content_hash_high", "content_hash_low", type_=pa.uint64()),
+        *_required("is_label", type_=pa.bool_()),
+        *_optional("labels"),
     ]
 )
-"""One log record: `base.logs` without `seq` and `received_at`."""
+"""One log record: `base.logs` without `seq` and `received_at`, and the same two."""
 
 SCHEMAS = {"spans": SPAN_SCHEMA, "logs": LOG_SCHEMA}
 

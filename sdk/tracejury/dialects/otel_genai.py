@@ -170,7 +170,8 @@ DIALECT = Dialect(
         *attrs("failed", CURRENT, "gen_ai.tool.status"),
     ),
     known=(
-        *("gen_ai.agent.description", "gen_ai.agent.id", "gen_ai.is_streaming", "gen_ai.openai."),
+        *("gen_ai.agent.description", "gen_ai.agent.id", "gen_ai.evaluation."),
+        *("gen_ai.is_streaming", "gen_ai.openai."),
         *("gen_ai.output.type", "gen_ai.response.system_fingerprint", "gen_ai.server."),
         *("gen_ai.task.", "gen_ai.tool.description", "gen_ai.tool.type", "gen_ai.workflow."),
     ),

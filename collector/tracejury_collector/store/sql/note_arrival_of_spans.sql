@@ -1,4 +1,5 @@
--- Note the arrival of the rows of the Arrow table `batch`: one row per trace.
+-- Note the arrival of the rows of the Arrow table `batch`: one row per trace; what is a label and
+-- nothing else opens no trace.
 INSERT INTO base.arrivals (
     trace_id, project, service_name, seen, first_seq, last_seq, root_seen, root_ended,
     marker_seen, span_count
@@ -15,4 +16,5 @@ SELECT
     bool_or(marker),
     count(*)
 FROM batch
+WHERE NOT is_label
 GROUP BY trace_id

@@ -1,0 +1,4 @@
+-- Delete the labels whose ids are in the JSON list; return their ids.
+DELETE FROM base.labels
+WHERE label_id IN (SELECT value ->> '$' FROM json_each(?))
+RETURNING label_id
