@@ -71,7 +71,7 @@ def _opened(db: Database, trace_id: str, revisions: Sequence[Row]) -> OpenTrace 
     earlier = None
     if revisions:
         newest = revisions[0]
-        keys = ("revision", "first_seq", "last_seq", "root_ended")
+        keys = ("revision", "first_seq", "last_seq", "root_ended", "completed_at_ns")
         earlier = Earlier(trace_id=trace_id, **{key: newest[key] for key in keys})
     return open_trace(list(rows[0].values()), earlier)
 

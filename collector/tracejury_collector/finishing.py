@@ -111,12 +111,12 @@ class FinishedTrace:
 class Draft:
     """Finished traces on their way to the commit: rows and JSON, no traces.
 
-    `dumps` holds the JSON of those that `is_wanted` by trace id, as far as there is room.
+    `dumps` holds the JSON of those that are wanted by trace id, as far as there is room.
     `give_way` is called before each trace is assembled, which is the long work.
     """
 
     now_ns: int
-    is_wanted: Callable[[str], bool]
+    is_wanted: Callable[[Revision], bool]
     give_way: Callable[[], None]
     closing: list[Closing] = field(default_factory=list)
     rows: RevisionRows = field(default_factory=RevisionRows)
@@ -150,7 +150,7 @@ class Draft:
         self.rows.add(revision)
         self.revisions.append(Earlier.of(revision))
         self.completed_by[trace_id] = revision.completed_by
-        if self.dumped_bytes < MAX_DUMPED_BYTES and self.is_wanted(trace_id):
+        if self.dumped_bytes < MAX_DUMPED_BYTES and self.is_wanted(revision):
             self.dumps[trace_id] = data = dump_trace(revision.trace)
             self.dumped_bytes += len(data)
 

@@ -20,7 +20,7 @@ from tracejury_collector.explain import explain
 from tracejury_collector.finishing import Draft, FinishedTrace, chunks
 from tracejury_collector.in_force import InForce
 from tracejury_collector.jury.traces import TraceKey
-from tracejury_collector.sampling import is_sampled
+from tracejury_collector.rules import Decision, Subject, may_select
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.ledger import Ledger
 from tracejury_collector.store.loading import load_arrivals
@@ -32,6 +32,7 @@ from tracejury_collector.store.revisions import (
     due_traces,
     newly_reopened,
 )
+from tracejury_collector.store.rows import Revision
 from tracejury_collector.store.turns import Turns
 
 log = logging.getLogger(__name__)
@@ -61,7 +62,8 @@ class Worker:
     """Drives traces from open to decided; only one may work on a database.
 
     `in_force` gives the rules and evaluators of this moment; they are asked for at each batch.
-    `turns` is shared with whoever else writes decisions.
+    `turns` is shared with whoever else writes decisions. `budget_refusal` says by a rule's name
+    why it may select nothing more today.
     `reception` says since when the receivers listen and how far they lag. While the store
     `is_pressed` the worker gives way: requests must be answered, finished traces can wait.
     """
@@ -76,6 +78,7 @@ class Worker:
         reception: Callable[[], Reception] | None = None,
         is_pressed: Callable[[], bool] = lambda: False,
         turns: Turns | None = None,
+        budget_refusal: Callable[[str], str] = lambda _: "",
     ) -> None:
         self._in_force = in_force
         self.policy = _policy(config)
@@ -83,7 +86,7 @@ class Worker:
         self._reception = reception or (lambda: listening)
         self._is_pressed = is_pressed
         self.finished: Counter[str] = Counter()
-        self._decider = Decider()
+        self.decider = Decider(db, now_ns(), config.jury.backlog, budget_refusal)
         self._db = db
         self._jury = jury
         self._now_ns = now_ns
@@ -216,27 +219,36 @@ class Worker:
             batch=self._batch_traces + len(self._given_up),
         )
 
-    def _may_be_judged(self, trace_id: str) -> bool:
-        rules = self._in_force().rules_on("trace")
-        return any(is_sampled(trace_id, rule.name, rule.rate) for rule in rules)
+    def _may_be_judged(self, revision: Revision) -> bool:
+        trace = revision.trace
+        subject = Subject(
+            target_id=trace.trace_id,
+            revision=trace.revision,
+            kind=trace.kind,
+            project=revision.project,
+            session_id=trace.session_id,
+        )
+        return any(may_select(rule, subject) for rule in self._in_force().rules_on("trace"))
 
-    def _decide(self, traces: pa.Table, decided_ns: int) -> Ledger:
+    def _decide(self, traces: pa.Table, decided_ns: int) -> list[Decision]:
         """Return one decision per rule and revision."""
-        subjects = trace_subjects(traces, self._max_revisions)
-        ledger = Ledger()
-        for decision in self._decider.decide(self._in_force(), subjects, traces, decided_ns):
-            ledger.add(decision, decided_ns)
-        return ledger
+        former_ns = {e.trace_id: e.completed_at_ns for e in self._reopened.values()}
+        subjects = trace_subjects(traces, self._max_revisions, former_ns)
+        return self.decider.decide(self._in_force(), subjects, traces, decided_ns)
 
     def _write(self, draft: Draft, decided_ns: int) -> None:
         """Write the batch in one transaction, then tell the jury."""
         tables = draft.rows.tables()
-        ledger = self._decide(tables["traces"], decided_ns)
+        decisions = self._decide(tables["traces"], decided_ns)
+        ledger = Ledger()
+        for decision in decisions:
+            ledger.add(decision, decided_ns)
         batch = FinishedBatch(
             closing=draft.closing, tables={**tables, **ledger.tables()}, again=draft.again
         )
         write = FinishedWrite(batch, self._db.tally)
         closed, carried_over = self._db.write(write).result()
+        self.decider.note((d for d in decisions if d.subject.target_id in closed), decided_ns)
         for trace_id in closed - carried_over:
             self._reopened.pop(trace_id, None)
         for revision in draft.revisions:

@@ -51,6 +51,7 @@ class Bench:
     config: Config
     registry: Registry = field(default_factory=default_registry)
     clock: Clock = field(default_factory=Clock)
+    budget_refusals: dict[str, str] = field(default_factory=dict)
     db: Database = field(init=False)
     appender: Appender = field(init=False)
     definitions: Definitions = field(init=False)
@@ -67,7 +68,12 @@ class Bench:
         self.definitions = Definitions(self.db, self.config, roster, seats, now_ns=self.clock)
         self.jury = JuryPool(self.db, self.config, self.definitions.seat_of, now_ns=self.clock)
         self.worker = Worker(
-            self.db, self.config, self.jury, self.definitions.in_force, now_ns=self.clock
+            self.db,
+            self.config,
+            self.jury,
+            self.definitions.in_force,
+            now_ns=self.clock,
+            budget_refusal=lambda rule: self.budget_refusals.get(rule, ""),
         )
 
     def restart(self) -> None:

@@ -11,6 +11,7 @@ from tracejury.trace import TraceKind
 from tracejury_collector.config import Config, parse_config
 from tracejury_collector.errors import ConfigError
 from tracejury_collector.rules import (
+    Checks,
     ConditionResult,
     Rule,
     Subject,
@@ -20,7 +21,8 @@ from tracejury_collector.rules import (
 )
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
-HOLDS = ConditionResult(holds=True)
+HOLDS = Checks(where=ConditionResult(holds=True))
+FAILS = Checks(where=ConditionResult(holds=False))
 
 
 def config(**rule: object) -> Config:
@@ -41,10 +43,16 @@ def subject(trace_id: str = TRACE, revision: int = 1, kind: str = "agent") -> Su
     ("spec", "condition", "outcome", "probability", "words"),
     [
         ({}, HOLDS, "selected", 1.0, "every trace that passes is judged"),
-        ({"where": "has_error"}, ConditionResult(holds=False), "filtered", None, "'has_error'"),
+        (
+            {"where": "has_error"},
+            FAILS,
+            "filtered",
+            None,
+            "'has_error'",
+        ),
         (
             {"where": "1/0 > 1"},
-            ConditionResult(holds=False, error="division"),
+            Checks(where=ConditionResult(holds=False, error="division")),
             "condition_failed",
             None,
             "'1/0 > 1' failed: division",
@@ -55,7 +63,7 @@ def subject(trace_id: str = TRACE, revision: int = 1, kind: str = "agent") -> Su
 )
 def test_a_decision_has_an_outcome_a_probability_and_a_reason(
     spec: dict[str, Any],
-    condition: ConditionResult,
+    condition: Checks,
     outcome: str,
     probability: float | None,
     words: str,
@@ -150,5 +158,5 @@ def test_revisions_past_the_bound_are_not_judged_and_the_reason_names_the_settin
     decision = choose(rule(), HOLDS, judged)
     assert decision.outcome == outcome
     assert ("completion.max_revisions" in decision.reason) == (outcome == "revision_limit")
-    filtered = choose(rule(where="has_error"), ConditionResult(holds=False), judged)
+    filtered = choose(rule(where="has_error"), FAILS, judged)
     assert filtered.outcome == "filtered"

@@ -34,6 +34,19 @@ def service_metrics(context: ApiContext) -> Iterator[Metric]:
         ["completed_by"],
         {(name,): n for name, n in dict(context.worker.finished).items()},
     )
+    decider = context.worker.decider
+    yield counter(
+        "tracejury_decisions",
+        "Decisions of live rules since the store started, by rule and outcome.",
+        ["rule", "outcome"],
+        dict(decider.outcomes),
+    )
+    yield gauges(
+        "tracejury_rule_cap_factor",
+        "By what the rates of a rule with a cap were multiplied at its last decision.",
+        ["rule"],
+        {(rule,): factor for rule, factor in decider.factors.items()},
+    )
     yield gauge(
         "tracejury_open_traces", "Traces that are not finished.", count_open_traces(context.db)
     )

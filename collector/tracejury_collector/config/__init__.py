@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tracejury_collector.config.judging import (
+    ALWAYS,
     DEFAULT_EVALUATORS,
     DEFAULT_RULES,
     RUNS,
@@ -10,6 +11,7 @@ from tracejury_collector.config.judging import (
     EvaluatorSpec,
     RuleSpec,
     SampleSpec,
+    StratumSpec,
 )
 from tracejury_collector.config.outward import (
     AlertSpec,
@@ -39,6 +41,7 @@ from tracejury_collector.config.settings import (
 )
 
 __all__ = [
+    "ALWAYS",
     "DEFAULT_EVALUATORS",
     "DEFAULT_RULES",
     "RUNS",
@@ -57,6 +60,7 @@ __all__ = [
     "RuleSpec",
     "SampleSpec",
     "StorageSettings",
+    "StratumSpec",
     "WebhookSettings",
     "check_rules",
     "load_config",

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from tracejury.trace import TraceKind
 from tracejury_collector.config.fields import Seconds, Section
+
+ALWAYS = "always"
+"""The stratum of traces that are judged at any rate."""
+MAX_STRATA = 20
+Condition = Annotated[str, Field(min_length=1)]
 
 
 class EvaluatorSpec(Section):
@@ -25,10 +30,46 @@ class EvaluatorSpec(Section):
     )
 
 
+class StratumSpec(Section):
+    """A part of the traces that has a rate of its own."""
+
+    where: Condition = Field(description="a condition like the rule's")
+    rate: float = Field(default=1.0, ge=0, le=1, description="share of its traces")
+
+
 class SampleSpec(Section):
-    """Which share of the traces a rule judges."""
+    """Which share of the traces a rule judges ([rules.md](rules.md#sampling))."""
 
     rate: float = Field(default=1.0, ge=0, le=1, description="share of the traces, chosen by hash")
+    always: list[Condition] = Field(
+        default=[],
+        max_length=MAX_STRATA,
+        description="conditions; a trace for which one of them holds is judged at any rate",
+    )
+    strata: dict[Annotated[str, Field(min_length=1, max_length=100)], StratumSpec] = Field(
+        default={},
+        max_length=MAX_STRATA,
+        description="parts of the traces, each with its `where` and its `rate`; "
+        "the first that holds counts",
+    )
+    per_minute: int | None = Field(
+        default=None,
+        gt=0,
+        le=1_000_000,
+        description="traces to judge in a minute: the rates of a minute are lowered by what the "
+        "minute before would have taken; more than twice as many are `overloaded`",
+    )
+    by: Literal["trace", "session"] = Field(
+        default="trace",
+        description="`session` judges all traces of a conversation, or none of them",
+    )
+
+    @field_validator("strata")
+    @classmethod
+    def _not_always(cls, strata: dict[str, StratumSpec]) -> dict[str, StratumSpec]:
+        if ALWAYS in strata:
+            raise ValueError(f"{ALWAYS!r} is the name of the setting beside it; choose another")
+        return strata
 
 
 class Budget(Section):

@@ -104,6 +104,12 @@ class JurySettings(Section):
     memory: Bytes = Field(
         default=2 << 30, description="address-space limit of a jury process, in bytes"
     )
+    backlog: int = Field(
+        default=100_000,
+        gt=0,
+        description="decisions that may wait for the jury; what live rules would select beyond "
+        "them is `overloaded`",
+    )
 
 
 class JudgeSettings(Section):

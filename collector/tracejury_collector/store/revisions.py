@@ -46,6 +46,7 @@ class Earlier:
     first_seq: int
     last_seq: int
     root_ended: bool
+    completed_at_ns: int
 
     @classmethod
     def of(cls, revision: Revision) -> Earlier:
@@ -56,6 +57,7 @@ class Earlier:
             first_seq=revision.first_seq,
             last_seq=revision.last_seq,
             root_ended=revision.root_ended,
+            completed_at_ns=revision.completed_at_ns,
         )
 
 
@@ -166,7 +168,14 @@ def newly_reopened(cursor: duckdb.DuckDBPyConnection, after_seq: int) -> tuple[i
     bounds = {"after_seq": after_seq, "upto_seq": upto_seq}
     rows = cursor.execute(statement("earlier_revisions"), bounds).fetchall()
     return upto_seq, [
-        Earlier(trace_id=r[0], revision=r[1], first_seq=r[2], last_seq=r[3], root_ended=r[4])
+        Earlier(
+            trace_id=r[0],
+            revision=r[1],
+            first_seq=r[2],
+            last_seq=r[3],
+            root_ended=r[4],
+            completed_at_ns=r[5],
+        )
         for r in rows
     ]
 
