@@ -8,6 +8,8 @@ TracejuryError
 │   ├── UnsupportedMediaType    its content type or encoding is not spoken here
 │   ├── TooLarge                it is over a limit
 │   ├── NotFound                what it names does not exist
+│   ├── InvalidRequest          what it asks for does not fit together
+│   ├── TooManyRuns             as much is being judged on demand as may be at a time
 │   └── SqlRefused              its SQL is not allowed, or does not run
 └── Unavailable                 try again soon
     └── ShortOfMemory           the database needs more memory than it may take
@@ -42,6 +44,14 @@ class TooLarge(RequestError):
 
 class NotFound(RequestError):
     """What the request names does not exist."""
+
+
+class InvalidRequest(RequestError):
+    """What the request asks for does not fit together."""
+
+
+class TooManyRuns(RequestError):
+    """As many runs go on as may at a time."""
 
 
 class SqlRefused(RequestError):

@@ -76,7 +76,7 @@ class Ledger:
     _jobs: list[Row] = field(default_factory=list)
 
     def add(self, decision: Decision, decided_at_ns: int) -> None:
-        """Add a decision."""
+        """Add a decision; a selected one without evaluators has nothing to wait for."""
         rule, subject = decision.rule, decision.subject
         selected = decision.outcome == "selected"
         names = [e.name for e in rule.evaluators] if selected else []
@@ -99,7 +99,7 @@ class Ledger:
                 subject.upstream_probability,
             )
         )
-        if selected:
+        if names:
             prints = [e.fingerprint for e in rule.evaluators]
             trace_id = subject.target_id if subject.target_kind == "trace" else ""
             where = (trace_id, subject.revision, subject.first_seq, subject.last_seq)

@@ -1,0 +1,1 @@
+"""Judging of history on demand: what is asked for, decided page by page, and gathered."""

@@ -1,0 +1,146 @@
+"""What a run would do, and what that would cost: decided like a run, and not written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from tracejury_collector.rules import RuleEvaluator
+from tracejury_collector.runs.choosing import decide_targets
+from tracejury_collector.runs.counts import Counts
+from tracejury_collector.runs.plan import Plan, conditions_of
+from tracejury_collector.store.database import Database
+from tracejury_collector.store.runs import RecentCost, former_fingerprint, recent_cost
+from tracejury_collector.store.targets import NO_SEQ, count_targets, judged_already, next_targets
+
+Basis = Literal["free", "same_version", "former_version", "unknown"]
+
+PAGE = 500
+SAMPLES = 500
+"""The newest judgements whose mean is taken for that of those to come."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluatorEstimate:
+    """What one evaluator would do; None is unknown.
+
+    `basis` says where the cost is from: judgements of the same version, or of a former one.
+    """
+
+    name: str
+    type: str
+    fingerprint: str
+    to_judge: int
+    judged_already: int
+    usd: float | None
+    input_tokens: int | None
+    output_tokens: int | None
+    basis: Basis
+    samples: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What a run would do: `total` traces lie in its range.
+
+    Where looking at all of them took too long, `counts` are of the newest ones that were
+    `examined`, and what evaluators would do is scaled up from these.
+    """
+
+    total: int
+    counts: Counts
+    is_complete: bool
+    evaluators: tuple[EvaluatorEstimate, ...]
+
+    @property
+    def usd(self) -> float | None:
+        """Cost of all judgements, None where that of any is unknown."""
+        known = [e.usd for e in self.evaluators]
+        return None if None in known else sum(usd for usd in known if usd)
+
+
+def estimate(
+    db: Database, plan: Plan, is_free: Callable[[str], bool], is_late: Callable[[], bool]
+) -> Estimate:
+    """Return what the plan would do; `is_free` says whether a type of evaluator costs nothing.
+
+    Looks at all targets unless it `is_late`.
+
+    Raises: SqlRefused where the plan's condition does not run, or runs too long.
+    """
+    total, counts, is_complete = _counted(db, plan, is_late)
+    scale = 1.0 if is_complete or not counts.examined else total / counts.examined
+    return Estimate(
+        total=total,
+        counts=counts,
+        is_complete=is_complete,
+        evaluators=tuple(_evaluator(db, e, counts, scale, is_free) for e in plan.evaluators),
+    )
+
+
+def _counted(db: Database, plan: Plan, is_late: Callable[[], bool]) -> tuple[int, Counts, bool]:
+    counts, before_seq, rule = Counts(), NO_SEQ, plan.rule
+    with db.read() as cursor:
+        total, _ = count_targets(cursor, plan.targets)
+    with conditions_of(rule) as conditions:
+        while not is_late():
+            with db.read() as cursor:
+                targets = next_targets(cursor, plan.targets, before_seq, PAGE)
+                identities = [] if plan.rejudge else plan.identities.values()
+                judged = judged_already(cursor, targets, identities) if identities else {}
+            if not targets.examined:
+                return total, counts, True
+            decided = decide_targets(rule, "", conditions, targets, judged)
+            counts = counts.plus(targets.examined, decided)
+            before_seq = targets.low_seq
+    return total, counts, counts.examined >= total
+
+
+def _evaluator(
+    db: Database,
+    evaluator: RuleEvaluator,
+    counts: Counts,
+    scale: float,
+    is_free: Callable[[str], bool],
+) -> EvaluatorEstimate:
+    to_judge = round(counts.selected.get(evaluator.name, 0) * scale)
+    basis, recent = _recent(db, evaluator, is_free)
+    usd = None if recent is None or recent.unpriced else recent.usd
+    free = basis == "free"
+    return EvaluatorEstimate(
+        name=evaluator.name,
+        type=evaluator.type,
+        fingerprint=evaluator.fingerprint,
+        to_judge=to_judge,
+        judged_already=round(counts.left_out.get(evaluator.name, 0) * scale),
+        usd=0.0 if free or not to_judge else _times(usd, to_judge),
+        input_tokens=0 if free or not to_judge else _whole(recent and recent.input_tokens, to_judge),
+        output_tokens=0
+        if free or not to_judge
+        else _whole(recent and recent.output_tokens, to_judge),
+        basis=basis,
+        samples=recent.samples if recent else 0,
+    )
+
+
+def _recent(
+    db: Database, evaluator: RuleEvaluator, is_free: Callable[[str], bool]
+) -> tuple[Basis, RecentCost | None]:
+    if is_free(evaluator.type):
+        return "free", None
+    fingerprint = evaluator.fingerprint.partition("+")[0]
+    if same := recent_cost(db, fingerprint, SAMPLES):
+        return "same_version", same
+    former = former_fingerprint(db, evaluator.name, evaluator.type, fingerprint)
+    if former and (cost := recent_cost(db, former, SAMPLES)):
+        return "former_version", cost
+    return "unknown", None
+
+
+def _times(mean: float | None, count: int) -> float | None:
+    return None if mean is None else mean * count
+
+
+def _whole(mean: float | None, count: int) -> int | None:
+    return None if mean is None else round(mean * count)

@@ -1,0 +1,1 @@
+DELETE FROM base.jobs WHERE run_id = $run_id
