@@ -115,7 +115,9 @@ def _evaluator(
         to_judge=to_judge,
         judged_already=round(counts.left_out.get(evaluator.name, 0) * scale),
         usd=0.0 if free or not to_judge else _times(usd, to_judge),
-        input_tokens=0 if free or not to_judge else _whole(recent and recent.input_tokens, to_judge),
+        input_tokens=0
+        if free or not to_judge
+        else _whole(recent and recent.input_tokens, to_judge),
         output_tokens=0
         if free or not to_judge
         else _whole(recent and recent.output_tokens, to_judge),

@@ -141,4 +141,3 @@ def _facts(cursor: duckdb.DuckDBPyConnection, seqs: Sequence[int]) -> pa.Table:
 def _places(seqs: Sequence[int]) -> dict[str, object]:
     # As JSON: DuckDB takes long over a parameter that is a long list.
     return {"low": min(seqs), "high": max(seqs), "first_seqs": orjson.dumps(seqs).decode()}
-
