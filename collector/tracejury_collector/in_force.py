@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tracejury_collector.conditions import Conditions
-from tracejury_collector.config import Budget, Config
+from tracejury_collector.config import Budget, Config, RuleSpec
 from tracejury_collector.errors import ConfigError
 from tracejury_collector.jury.budgets import OVERALL
 from tracejury_collector.jury.roster import Seat
@@ -15,11 +15,15 @@ from tracejury_collector.rules import Rule, TargetKind, compile_rules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InForce:
-    """Rules, their checked conditions, and the named evaluators, as of one moment."""
+    """Rules, as they were written too, their checked conditions, and the named evaluators.
+
+    All of one moment.
+    """
 
     rules: tuple[Rule, ...]
     conditions: Conditions
     seats: Mapping[str, Seat]
+    specs: Mapping[str, RuleSpec]
 
     def rules_on(self, target: TargetKind) -> list[Rule]:
         """Return the rules that judge such targets."""
@@ -33,7 +37,12 @@ def from_config(config: Config, seats: Mapping[str, Seat]) -> InForce:
     """
     rules = compile_rules(config, {name: seat.identity for name, seat in seats.items()})
     refuse_queries(rules, seats)
-    return InForce(rules=rules, conditions=Conditions(rules), seats=seats)
+    return InForce(
+        rules=rules,
+        conditions=Conditions(rules),
+        seats=seats,
+        specs={rule.name: config.effective_rules()[rule.name] for rule in rules},
+    )
 
 
 def refuse_queries(rules: Iterable[Rule], seats: Mapping[str, Seat]) -> None:

@@ -32,10 +32,14 @@ from tracejury_collector.jury.budgets import Budgets
 from tracejury_collector.jury.building import CatalogSeats
 from tracejury_collector.jury.catalog import Catalog
 from tracejury_collector.jury.pool import JuryPool
+from tracejury_collector.runs.desk import RunDesk
+from tracejury_collector.runs.driver import RunDriver
+from tracejury_collector.runs.estimating import is_free
 from tracejury_collector.store.append import Appender
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.lag import Lag
 from tracejury_collector.store.server import Hello, ReceiverDesk, StoreServer
+from tracejury_collector.store.turns import Turns
 from tracejury_collector.store.unread import UnreadLog
 from tracejury_collector.worker import Worker
 
@@ -88,6 +92,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
         budgets = Budgets(
             db, lambda: budgets_of(config.budget, definitions.in_force().rules), time.time_ns
         )
+        turns = Turns(db)
         worker = Worker(
             db,
             config,
@@ -95,7 +100,9 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             definitions.in_force,
             reception=receivers.reception,
             is_pressed=appender.is_pressed,
+            turns=turns,
         )
+        driver = RunDriver(db, turns, jury.poke)
         server = StoreServer(settings.store_socket, {"receiver": receivers, "jury": jury.handle})
         context = ApiContext(
             db=db,
@@ -103,6 +110,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             worker=worker,
             jury=jury,
             budgets=budgets,
+            runs=RunDesk(db, driver, definitions, is_free),
             ingest=make_ingest(appender, unread, config.limits),
             started_ns=time.time_ns(),
             version=version("tracejury"),
@@ -115,6 +123,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             _exporting(settings, db, context.version),
             _judging(jury),
             _working(worker),
+            _driving(driver),
             _accepting(server),
             _serving(settings, context),
         ):
@@ -222,6 +231,18 @@ async def _working(worker: Worker) -> AsyncIterator[None]:
         yield
     finally:
         stop.set()
+        await running
+
+
+@contextlib.asynccontextmanager
+async def _driving(driver: RunDriver) -> AsyncIterator[None]:
+    stop = threading.Event()
+    running = asyncio.create_task(asyncio.to_thread(driver.run, stop), name="runs")
+    try:
+        yield
+    finally:
+        stop.set()
+        driver.wake()
         await running
 
 

@@ -25,8 +25,12 @@ from tracejury_collector.jury.building import CatalogSeats
 from tracejury_collector.jury.catalog import DescribedType
 from tracejury_collector.jury.describe import describe
 from tracejury_collector.jury.pool import JuryPool
+from tracejury_collector.runs.desk import RunDesk
+from tracejury_collector.runs.driver import RunDriver
+from tracejury_collector.runs.estimating import is_free
 from tracejury_collector.store.append import Appender
 from tracejury_collector.store.database import Database
+from tracejury_collector.store.turns import Turns
 from tracejury_collector.store.unread import UnreadLog
 from tracejury_collector.worker import Worker
 
@@ -51,6 +55,7 @@ class Api:
     context: ApiContext
     appender: Appender
     worker: Worker
+    driver: RunDriver
     clock: Clock
     http: TestClient
 
@@ -86,10 +91,20 @@ def running_api(directory: Path, **settings: Any) -> Iterator[Api]:
         budgets = Budgets(
             db, lambda: budgets_of(config.budget, definitions.in_force().rules), clock
         )
-        worker = Worker(db, config, jury, definitions.in_force, clock)
-        context = _context(db, config, worker, jury, budgets, appender, catalog.types)
+        turns = Turns(db)
+        worker = Worker(db, config, jury, definitions.in_force, clock, turns=turns)
+        driver = RunDriver(db, turns, jury.poke, clock)
+        runs = RunDesk(db, driver, definitions, is_free, clock)
+        context = _context(db, config, worker, jury, budgets, runs, appender, catalog.types)
         with TestClient(create_app(context), base_url="http://127.0.0.1:4319") as http:
-            yield Api(context=context, appender=appender, worker=worker, clock=clock, http=http)
+            yield Api(
+                context=context,
+                appender=appender,
+                worker=worker,
+                driver=driver,
+                clock=clock,
+                http=http,
+            )
     finally:
         db.close()
 
@@ -100,6 +115,7 @@ def _context(
     worker: Worker,
     jury: JuryPool,
     budgets: Budgets,
+    runs: RunDesk,
     appender: Appender,
     evaluator_types: list[DescribedType],
 ) -> ApiContext:
@@ -109,6 +125,7 @@ def _context(
         worker=worker,
         jury=jury,
         budgets=budgets,
+        runs=runs,
         ingest=make_ingest(appender, UnreadLog(db), config.limits),
         started_ns=START_NS,
         version="0.0.test",

@@ -20,6 +20,7 @@ from tracejury_collector.jury.recorder import Recorder
 from tracejury_collector.jury.roster import build_roster
 from tracejury_collector.store.append import Appended, Appender
 from tracejury_collector.store.database import Database
+from tracejury_collector.store.turns import Turns
 from tracejury_collector.worker import Worker
 from tracejury_evaluators.plugins import default_registry
 from tracejury_evaluators.registry import Registry
@@ -56,6 +57,7 @@ class Bench:
     appender: Appender = field(init=False)
     definitions: Definitions = field(init=False)
     jury: JuryPool = field(init=False)
+    turns: Turns = field(init=False)
     worker: Worker = field(init=False)
 
     def open(self) -> None:
@@ -67,6 +69,7 @@ class Bench:
         seats = RegistrySeats(self.registry, schemas)
         self.definitions = Definitions(self.db, self.config, roster, seats, now_ns=self.clock)
         self.jury = JuryPool(self.db, self.config, self.definitions.seat_of, now_ns=self.clock)
+        self.turns = Turns(self.db)
         self.worker = Worker(
             self.db,
             self.config,
@@ -74,6 +77,7 @@ class Bench:
             self.definitions.in_force,
             now_ns=self.clock,
             budget_refusal=lambda rule: self.budget_refusals.get(rule, ""),
+            turns=self.turns,
         )
 
     def restart(self) -> None:

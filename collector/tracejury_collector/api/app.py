@@ -15,6 +15,7 @@ from tracejury_collector.api import (
     health,
     imports,
     results,
+    runs,
     sessions,
     sql,
     traces,
@@ -36,6 +37,7 @@ _TAGS = [
     {"name": "traces", "description": "What agents did."},
     {"name": "sessions", "description": "Traces of one conversation."},
     {"name": "results", "description": "What evaluators found."},
+    {"name": "runs", "description": "Judging of history on demand."},
     {"name": "evaluators", "description": "What can judge."},
     {"name": "sql", "description": "Read-only questions over the stable views."},
     {"name": "operation", "description": "Whether the service works."},
@@ -59,9 +61,10 @@ def create_app(context: ApiContext) -> FastAPI:
     )
     app.state.context = context
     app.state.sql_lane = CapacityLimiter(QUERIES_AT_ONCE)
+    app.state.run_streams = set()
     app.state.metrics = Metrics(lambda: service_metrics(context))
     install_problems(app)
-    for module in (imports, traces, sessions, results, sql, types, budgets, dialects, health):
+    for module in (imports, traces, sessions, results, runs, sql, types, budgets, dialects, health):
         app.include_router(module.router)
     app.openapi = _described(app.openapi)  # type: ignore[method-assign]
     # The last one added sees a request first.

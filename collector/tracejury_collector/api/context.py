@@ -11,6 +11,7 @@ from tracejury_collector.config import Config
 from tracejury_collector.jury.budgets import Budgets
 from tracejury_collector.jury.catalog import DescribedType
 from tracejury_collector.jury.pool import JuryPool
+from tracejury_collector.runs.desk import RunDesk
 from tracejury_collector.store.database import Database
 from tracejury_collector.worker import Worker
 
@@ -46,6 +47,7 @@ class ApiContext:
     worker: Worker
     jury: JuryPool
     budgets: Budgets
+    runs: RunDesk
     ingest: Callable[[Signal, Encoding, bytes], Future[Ingested]]
     started_ns: int
     version: str

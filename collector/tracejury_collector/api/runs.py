@@ -117,7 +117,7 @@ def start_run(context: Context, body: RunBody) -> Response:
 
     What the same version of an evaluator has judged already is left out. Live traffic goes first.
     """
-    request = _request(context, body)
+    request = _request(body)
     if body.dry_run:
         plan, found = context.runs.estimate(request)
         return _answer(estimate_document(plan, found), 200)
@@ -212,7 +212,7 @@ def _answer(
     return JSONResponse(document.model_dump(mode="json"), status_code=status, headers=headers)
 
 
-def _request(context: ApiContext, body: RunBody) -> RunRequest:
+def _request(body: RunBody) -> RunRequest:
     now_ns = time.time_ns()
     targets = TargetFilter(
         where=body.where or "true",
@@ -220,12 +220,11 @@ def _request(context: ApiContext, body: RunBody) -> RunRequest:
         since_ns=parse_time(body.since, "since", now_ns) if body.since else None,
         until_ns=parse_time(body.until, "until", now_ns) if body.until else None,
     )
-    shadow = body.shadow
     return RunRequest(
         targets=targets,
         rule=body.rule,
         evaluators=tuple(body.evaluators),
-        shadow=(shadow.evaluator, context.trial(shadow.candidate)) if shadow else None,
+        shadow=(body.shadow.evaluator, body.shadow.candidate) if body.shadow else None,
         rate=body.rate,
         rejudge=body.rejudge,
     )

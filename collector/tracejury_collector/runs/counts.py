@@ -41,7 +41,7 @@ class Counts:
     def plus(self, examined: int, decided: Iterable[Decided]) -> Counts:
         """Return the counts after one more page."""
         found = list(decided)
-        outcomes = Counter(d.decision.outcome for d in found)
+        outcomes: Counter[str] = Counter(d.decision.outcome for d in found)
         chosen = (d.decision for d in found if d.decision.outcome == "selected")
         selected = Counter(e.name for decision in chosen for e in decision.rule.evaluators)
         return Counts(

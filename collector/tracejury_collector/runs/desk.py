@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from tracejury_collector.config import RuleSpec
+from tracejury_collector.definitions import Definitions
 from tracejury_collector.errors import InvalidRequest, NotFound, TooManyRuns
-from tracejury_collector.in_force import InForce
 from tracejury_collector.runs.comparing import Comparison, compare
 from tracejury_collector.runs.counts import Counts, counts_of
 from tracejury_collector.runs.driver import RunDriver
@@ -75,23 +74,20 @@ class RunProgress:
 class RunDesk:
     """Takes requests for runs; the driver does what they ask.
 
-    `specs` gives the rules in force as users wrote them; `is_free` says whether a type of evaluator
-    costs nothing.
+    `is_free` says whether a type of evaluator costs nothing.
     """
 
     def __init__(
         self,
         db: Database,
         driver: RunDriver,
-        in_force: Callable[[], InForce],
-        specs: Callable[[], Mapping[str, RuleSpec]],
+        definitions: Definitions,
         is_free: Callable[[str], bool],
         now_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         self._db = db
         self._driver = driver
-        self._in_force = in_force
-        self._specs = specs
+        self._definitions = definitions
         self._is_free = is_free
         self._now_ns = now_ns
 
@@ -114,9 +110,7 @@ class RunDesk:
             counts=Counts().to_json(),
         )
         if not add_run(self._db, new, MOST_RUNS):
-            raise TooManyRuns(
-                f"{MOST_RUNS} runs go on already; wait for one of them, or cancel it"
-            )
+            raise TooManyRuns(f"{MOST_RUNS} runs go on already; wait for one of them, or cancel it")
         self._driver.wake()
         return self.show(new.run_id)
 
@@ -168,7 +162,7 @@ class RunDesk:
 
     def _plan(self, request: RunRequest) -> Plan:
         """Return what to do, tried on one target."""
-        plan = make_plan(request, self._in_force(), self._specs())
+        plan = make_plan(request, self._definitions.in_force(), self._definitions.trial)
         targets = self._known(plan.targets)
         with self._db.read() as cursor:
             next_targets(cursor, targets, NO_SEQ, 1)

@@ -106,24 +106,30 @@ def _evaluator(
 ) -> EvaluatorEstimate:
     to_judge = round(counts.selected.get(evaluator.name, 0) * scale)
     basis, recent = _recent(db, evaluator, is_free)
-    usd = None if recent is None or recent.unpriced else recent.usd
-    free = basis == "free"
+    usd, read, written = _means(basis, recent)
     return EvaluatorEstimate(
         name=evaluator.name,
         type=evaluator.type,
         fingerprint=evaluator.fingerprint,
         to_judge=to_judge,
         judged_already=round(counts.left_out.get(evaluator.name, 0) * scale),
-        usd=0.0 if free or not to_judge else _times(usd, to_judge),
-        input_tokens=0
-        if free or not to_judge
-        else _whole(recent and recent.input_tokens, to_judge),
-        output_tokens=0
-        if free or not to_judge
-        else _whole(recent and recent.output_tokens, to_judge),
+        usd=_times(usd, to_judge),
+        input_tokens=_whole(read, to_judge),
+        output_tokens=_whole(written, to_judge),
         basis=basis,
         samples=recent.samples if recent else 0,
     )
+
+
+def _means(
+    basis: Basis, recent: RecentCost | None
+) -> tuple[float | None, float | None, float | None]:
+    """Return the USD, input tokens and output tokens of one judgement; None is unknown."""
+    if basis == "free":
+        return 0.0, 0.0, 0.0
+    if recent is None:
+        return None, None, None
+    return (None if recent.unpriced else recent.usd), recent.input_tokens, recent.output_tokens
 
 
 def _recent(
@@ -141,8 +147,15 @@ def _recent(
 
 
 def _times(mean: float | None, count: int) -> float | None:
-    return None if mean is None else mean * count
+    """Return what so many take; nothing takes nothing, whatever is known."""
+    return 0.0 if not count else None if mean is None else mean * count
 
 
 def _whole(mean: float | None, count: int) -> int | None:
-    return None if mean is None else round(mean * count)
+    total = _times(mean, count)
+    return None if total is None else round(total)
+
+
+def is_free(type_: str) -> bool:
+    """Return whether evaluators of this type cost nothing: they ask no model and no endpoint."""
+    return type_ not in ("process", "webhook", "composite") and not type_.startswith("llm-")

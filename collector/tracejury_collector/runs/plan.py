@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
 
 import orjson
 
@@ -16,6 +15,11 @@ from tracejury_collector.in_force import InForce
 from tracejury_collector.jury.roster import Seat
 from tracejury_collector.rules import Rule, RuleEvaluator, compile_rules
 from tracejury_collector.store.targets import TargetFilter
+
+Trial = Callable[[EvaluatorSpec, str], Seat]
+
+CANDIDATE = "@candidate"
+"""What the name of a candidate adds to that of the evaluator whose place it might take."""
 
 AD_HOC = ""
 """The name of the rule of a run that was given evaluators and no rule."""
@@ -37,10 +41,10 @@ class RunRequest:
     run leaves out what the same evaluator has judged already.
     """
 
-    targets: TargetFilter = TargetFilter()
+    targets: TargetFilter = field(default_factory=TargetFilter)
     rule: str | None = None
     evaluators: tuple[str, ...] = ()
-    shadow: tuple[str, Seat] | None = None
+    shadow: tuple[str, EvaluatorSpec] | None = None
     rate: float | None = None
     rejudge: bool = False
 
@@ -100,8 +104,8 @@ def plan_of(text: str) -> Plan:
     )
 
 
-def make_plan(request: RunRequest, in_force: InForce, specs: Mapping[str, RuleSpec]) -> Plan:
-    """Return what to do; `specs` are the rules in force as users wrote them, by name.
+def make_plan(request: RunRequest, in_force: InForce, trial: Trial) -> Plan:
+    """Return what to do; `trial` makes an evaluator that no rule names yet.
 
     Raises: NotFound for a rule or an evaluator of an unknown name; InvalidRequest where not one
     of rule, evaluators and shadow is given.
@@ -113,10 +117,10 @@ def make_plan(request: RunRequest, in_force: InForce, specs: Mapping[str, RuleSp
             "name a rule, or list evaluators, or say what to compare"
         )
     if request.rule is not None:
-        name, spec = request.rule, _rule_spec(request.rule, specs)
+        name, spec = request.rule, _rule_spec(request.rule, in_force.specs)
         seats = [in_force.seats[e] for e in dict.fromkeys(spec.evaluators)]
     else:
-        seats = _seats(request, in_force)
+        seats = _seats(request, in_force, trial)
         name, spec = AD_HOC, RuleSpec(evaluators=[seat.name for seat in seats])
     if request.rate is not None:
         spec = spec.model_copy(update={"sample": SampleSpec(rate=request.rate)})
@@ -142,27 +146,33 @@ def conditions_of(rule: Rule) -> Iterator[Conditions]:
         conditions.close()
 
 
-def without(rule: Rule, judged: set[str]) -> Rule:
-    """Return the rule without the evaluators of these identities."""
-    left = tuple(e for e in rule.evaluators if e.fingerprint not in judged)
-    return rule if len(left) == len(rule.evaluators) else replace(rule, evaluators=left)
-
-
 def _rule_spec(name: str, specs: Mapping[str, RuleSpec]) -> RuleSpec:
     if name not in specs:
         known = ", ".join(repr(other) for other in sorted(specs)) or "none"
         raise NotFound(f"rule: no rule in force is named {name!r}; known: {known}")
+    if specs[name].target != "trace":
+        raise InvalidRequest(
+            f"rule: {name!r} judges sessions, and runs judge traces; name another rule"
+        )
     return specs[name]
 
 
-def _seats(request: RunRequest, in_force: InForce) -> list[Seat]:
+def _seats(request: RunRequest, in_force: InForce, trial: Trial) -> list[Seat]:
     names = [request.shadow[0]] if request.shadow else list(dict.fromkeys(request.evaluators))
     for name in names:
         if name not in in_force.seats:
             known = ", ".join(repr(other) for other in sorted(in_force.seats)) or "none"
             raise NotFound(f"evaluators: no evaluator is named {name!r}; known: {known}")
     found = [in_force.seats[name] for name in names]
-    return [*found, request.shadow[1]] if request.shadow else found
+    return [*found, _candidate(*request.shadow, trial)] if request.shadow else found
+
+
+def _candidate(name: str, spec: EvaluatorSpec, trial: Trial) -> Seat:
+    try:
+        seat = trial(spec, f"{name}{CANDIDATE}")
+    except ConfigError as error:
+        raise InvalidRequest(f"shadow.candidate: {error}") from error
+    return replace(seat, name=f"{name}{CANDIDATE}")
 
 
 def _judge(seat: Seat) -> RuleEvaluator:

@@ -25,6 +25,17 @@ from tracejury.rest.operation import (
     SqlResult,
     UnreadAttribute,
 )
+from tracejury.rest.runs import (
+    ChangedVerdict,
+    Comparison,
+    EvaluatorEstimate,
+    Run,
+    RunCounts,
+    RunEstimate,
+    RunEvaluator,
+    RunState,
+    ShareEstimate,
+)
 from tracejury.rest.traces import (
     Explanation,
     Flags,
@@ -41,11 +52,14 @@ from tracejury.rest.traces import (
 
 __all__ = [
     "BudgetState",
+    "ChangedVerdict",
     "Column",
+    "Comparison",
     "Decision",
     "DialectReport",
     "DialectSeen",
     "Document",
+    "EvaluatorEstimate",
     "EvaluatorType",
     "Explanation",
     "Flags",
@@ -54,9 +68,15 @@ __all__ = [
     "Page",
     "Problem",
     "Result",
+    "Run",
+    "RunCounts",
+    "RunEstimate",
+    "RunEvaluator",
+    "RunState",
     "SessionDetail",
     "SessionSummary",
     "SessionTotals",
+    "ShareEstimate",
     "SqlResult",
     "ToolCall",
     "TraceDetail",

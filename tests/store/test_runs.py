@@ -1,0 +1,356 @@
+"""Runs judge history by the rules of live traffic, each pair once, and can be ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.runs import Runs, finish
+from tests.helpers.worker import Bench, bench, child, root, trace_id
+from tracejury.result import Failure, Score, Skip, Spent
+from tracejury_collector.errors import InvalidRequest, NotFound, SqlRefused, TooManyRuns
+from tracejury_collector.runs import driver as driving
+from tracejury_collector.runs.choosing import decide_targets
+from tracejury_collector.runs.desk import MOST_RUNS
+from tracejury_collector.runs.plan import RunRequest, conditions_of, plan_of
+from tracejury_collector.store.ledger import Ledger
+from tracejury_collector.store.runs import StepWrite, find_run
+from tracejury_collector.store.targets import NO_SEQ, TargetFilter, next_targets
+
+PASS = Score(value=1.0, verdict="pass")
+FAIL = Score(value=0.0, verdict="fail")
+RULES = {
+    "default": {"evaluators": ["non-empty-output", "no-loops"]},
+    "third": {"sample": {"rate": 0.3}, "evaluators": ["no-loops"]},
+    "errors": {"where": "has_error", "evaluators": ["no-tool-errors"]},
+    "tools": {"kinds": ["tool"], "evaluators": ["defined-tools"]},
+}
+PAIRS = "SELECT target_id, evaluator FROM base.results WHERE run_id = '{}' ORDER BY ALL"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Bench]:
+    with bench(tmp_path, {"rules": RULES}) as opened:
+        yield opened
+
+
+@pytest.fixture
+def runs(store: Bench) -> Runs:
+    finish(store, range(1, 41))
+    return Runs(store)
+
+
+def outcomes(store: Bench, run_id: str, column: str = "outcome") -> dict[str, str]:
+    return dict(
+        store.rows(f"SELECT target_id, {column} FROM base.decisions WHERE run_id = '{run_id}'")
+    )
+
+
+def test_a_run_leaves_out_what_live_judging_did(runs: Runs) -> None:
+    runs.store.judge(PASS)
+    run_id = runs.start(rule="default")
+    runs.decide()
+    shown = runs.show(run_id)
+    assert shown.run.state == "done"
+    assert (shown.run.targets, shown.counts.examined, shown.counts.judged) == (40, 40, 40)
+    assert shown.counts.left_out == {"non-empty-output": 40, "no-loops": 40}
+    assert runs.store.rows("SELECT count(*) FROM base.jobs") == [(0,)]
+    reasons = set(outcomes(runs.store, run_id, "reason").values())
+    assert all("judged already by 'non-empty-output', 'no-loops'" in reason for reason in reasons)
+
+
+def test_what_waits_for_the_jury_is_not_asked_for_twice(runs: Runs) -> None:
+    first = runs.start(rule="default", rejudge=True)
+    runs.decide()
+    second = runs.start(evaluators=("no-loops",))
+    runs.decide()
+    assert runs.show(first).to_judge == 80
+    assert runs.show(second).to_judge == 0
+
+
+def test_to_judge_again_is_to_judge_everything_once_more(runs: Runs) -> None:
+    runs.store.judge(PASS)
+    run_id = runs.start(rule="default", rejudge=True)
+    runs.decide()
+    assert runs.store.judge(FAIL) == 80
+    runs.decide()
+    assert len(set(runs.store.rows(PAIRS.format(run_id)))) == 80
+    shown = runs.show(run_id)
+    assert (shown.run.state, shown.judged, shown.share) == ("done", 80, 1.0)
+    assert [(t.evaluator, t.not_passed) for t in sorted(shown.tallies, key=lambda t: t.evaluator)]
+
+
+def test_a_run_samples_the_traces_that_live_traffic_did(runs: Runs) -> None:
+    live = "SELECT target_id, outcome FROM base.decisions WHERE rule = 'third' AND run_id = ''"
+    chosen = dict(runs.store.rows(live))
+    assert set(chosen.values()) == {"selected", "sampled_out"}
+    assert outcomes(runs.store, _decided(runs, rule="third")) == chosen
+
+
+def test_a_rate_takes_the_place_of_the_sample_and_stays_nested(runs: Runs) -> None:
+    some = _selected(runs, rule="third", rejudge=True)
+    more = _selected(runs, rule="third", rejudge=True, rate=0.6)
+    assert some < more
+    assert len(_selected(runs, rule="third", rejudge=True, rate=1.0)) == 40
+
+
+def test_the_kinds_and_the_condition_of_the_rule_hold_for_history(runs: Runs) -> None:
+    finish_failed(runs.store)
+    assert _selected(runs, rule="errors", rejudge=True) == {trace_id(99)}
+    assert _selected(runs, rule="tools", rejudge=True) == set()
+
+
+def finish_failed(store: Bench) -> None:
+    store.spans(root(99, status="error"))
+    store.after(4)
+
+
+@pytest.mark.parametrize(
+    ("targets", "found"),
+    [
+        (TargetFilter(where="first_seq <= 2"), 3),
+        (TargetFilter(where="has_error"), 0),
+        (TargetFilter(trace_ids=(trace_id(7), trace_id(9), trace_id(7))), 2),
+    ],
+)
+def test_a_run_looks_at_what_it_is_asked_to(runs: Runs, targets: TargetFilter, found: int) -> None:
+    first = runs.store.rows("SELECT min(first_seq) FROM base.traces")[0][0]
+    targets = TargetFilter(
+        where=targets.where.replace("<= 2", f"<= {first + 2}"), trace_ids=targets.trace_ids
+    )
+    assert len(_selected(runs, evaluators=("defined-tools",), targets=targets)) == found
+
+
+def test_times_bound_the_start_of_traces(runs: Runs) -> None:
+    run_id = runs.start(evaluators=("defined-tools",), targets=TargetFilter(until_ns=1))
+    runs.decide()
+    shown = runs.show(run_id)
+    assert (shown.run.targets, shown.run.state, shown.share) == (0, "done", 1.0)
+
+
+def test_traces_that_finish_later_are_not_of_the_run(runs: Runs) -> None:
+    run_id = runs.start(evaluators=("defined-tools",))
+    finish(runs.store, range(50, 53))
+    runs.decide()
+    assert len(outcomes(runs.store, run_id)) == 40
+
+
+def test_a_start_in_the_middle_goes_on_where_the_run_stood(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driving, "PAGE", 7)
+    runs.open()
+    run_id = runs.start(evaluators=("defined-tools", "no-tool-errors"))
+    runs.driver._page = 7
+    for judged in (14, 28):
+        runs.driver.step()
+        assert len(outcomes(runs.store, run_id)) == judged // 2
+        runs.restart()
+        runs.driver._page = 7
+    runs.decide()
+    runs.store.judge(PASS)
+    runs.decide()
+    assert runs.show(run_id).run.state == "done"
+    assert len(runs.store.rows(PAIRS.format(run_id))) == 80
+    assert len(set(runs.store.rows(PAIRS.format(run_id)))) == 80
+
+
+def test_few_jobs_of_a_run_wait_at_a_time(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driving, "MOST_JOBS", 20)
+    monkeypatch.setattr(driving, "PAGE", 10)
+    runs.driver._page = 10
+    run_id = runs.start(evaluators=("defined-tools",))
+    runs.decide()
+    waiting = "SELECT count(*) FROM base.jobs WHERE run_id <> ''"
+    assert runs.store.rows(waiting) == [(20,)]
+    assert runs.show(run_id).run.state == "running"
+    assert 0 <= runs.show(run_id).share < 0.6
+    runs.store.judge(PASS)
+    runs.decide()
+    assert runs.store.rows(waiting) == [(20,)]
+
+
+def test_a_canceled_run_leaves_nothing_to_do(runs: Runs) -> None:
+    run_id = runs.start(evaluators=("defined-tools",))
+    runs.decide()
+    runs.desk.cancel(run_id)
+    runs.decide()
+    shown = runs.show(run_id)
+    assert (shown.run.state, shown.run.finished_at_ns is not None) == ("canceled", True)
+    assert runs.store.rows("SELECT count(*) FROM base.jobs WHERE run_id <> ''") == [(0,)]
+    assert runs.desk.cancel(run_id).run == shown.run
+
+
+def test_a_canceled_run_decides_nothing_more(runs: Runs) -> None:
+    run_id = runs.start(evaluators=("defined-tools",))
+    before = find_run(runs.store.db, run_id)
+    assert before is not None
+    runs.desk.cancel(run_id)
+    assert _write_page(runs, run_id) == "ended"
+    assert outcomes(runs.store, run_id) == {}
+
+
+def test_a_page_with_a_newer_revision_is_read_again(runs: Runs) -> None:
+    run_id = runs.start(evaluators=("defined-tools",))
+    page = _page(runs, run_id)
+    runs.store.spans(child(5, 2))
+    runs.store.after(4)
+    assert _write_page(runs, run_id, page) == "stale"
+    assert outcomes(runs.store, run_id) == {}
+    runs.decide()
+    revisions = "SELECT revision FROM base.decisions WHERE run_id = '{}' AND target_id = '{}'"
+    assert runs.store.rows(revisions.format(run_id, trace_id(5))) == [(2,)]
+
+
+def test_only_a_changed_evaluator_judges_again(tmp_path: Path) -> None:
+    def settings(least: int) -> dict[str, Any]:
+        words = {"type": "word-count", "config": {"min_words": least}}
+        evaluators = ["non-empty-output", "words"]
+        return {"evaluators": {"words": words}, "rules": {"r": {"evaluators": evaluators}}}
+
+    with bench(tmp_path, settings(1)) as store:
+        finish(store, range(1, 4))
+        store.judge(PASS)
+    with bench(tmp_path, settings(2)) as store:
+        runs = Runs(store)
+        run_id = runs.start(rule="r")
+        runs.decide()
+        assert runs.show(run_id).counts.selected == {"words": 3}
+        assert runs.show(run_id).counts.left_out == {"non-empty-output": 3}
+
+
+def test_what_broke_is_judged_again(runs: Runs) -> None:
+    runs.store.judge(Failure(error_type="timeout", message="late"))
+    assert len(_selected(runs, evaluators=("no-loops",))) == 40
+    assert runs.store.rows("SELECT count(*) FROM base.jobs") == [(40,)]
+
+
+def test_what_could_not_be_judged_is_not_asked_again(runs: Runs) -> None:
+    runs.store.judge(Skip("nothing to look at"))
+    run_id = _decided(runs, evaluators=("no-loops",))
+    assert runs.show(run_id).counts.judged == 40
+
+
+def test_an_estimate_decides_like_a_run_and_writes_nothing(runs: Runs) -> None:
+    runs.store.judge(PASS)
+    _, found = runs.desk.estimate(RunRequest(rule="third", rate=1.0))
+    assert (found.total, found.is_complete) == (40, True)
+    (evaluator,) = found.evaluators
+    assert (evaluator.to_judge, evaluator.judged_already) == (0, 40)
+    assert found.usd == 0.0
+    assert runs.store.rows("SELECT count(*) FROM base.runs") == [(0,)]
+    assert runs.store.rows("SELECT count(*) FROM base.decisions WHERE run_id <> ''") == [(0,)]
+
+
+@pytest.mark.parametrize(
+    ("spent", "usd", "tokens"),
+    [
+        (Spent(usd=0.01, input_tokens=100, output_tokens=20), 0.4, 4000),
+        (Spent(usd=None, input_tokens=100, output_tokens=20), None, 4000),
+        (None, None, None),
+    ],
+)
+def test_cost_is_estimated_from_former_judgements(
+    tmp_path: Path, spent: Spent | None, usd: float | None, tokens: int | None
+) -> None:
+    judge = {"type": "webhook", "config": {"url": "http://127.0.0.1:9/"}}
+    settings = {"evaluators": {"asked": judge}, "rules": {"r": {"evaluators": ["asked"]}}}
+    with bench(tmp_path, settings) as store:
+        finish(store, range(1, 41))
+        runs = Runs(store)
+        before = runs.desk.estimate(RunRequest(rule="r", rejudge=True))[1]
+        assert (before.usd, before.evaluators[0].basis) == (None, "unknown")
+        store.judge(Score(value=1.0, verdict="pass", spent=spent))
+        found = runs.desk.estimate(RunRequest(rule="r", rejudge=True))[1]
+        assert found.usd == (pytest.approx(usd) if usd else None)
+        assert found.evaluators[0].input_tokens == tokens
+        assert (found.evaluators[0].basis, found.evaluators[0].samples) == ("same_version", 40)
+
+
+@pytest.mark.parametrize(
+    ("request_", "error", "said"),
+    [
+        (RunRequest(), InvalidRequest, "needs one of them"),
+        (RunRequest(rule="default", evaluators=("no-loops",)), InvalidRequest, "needs one"),
+        (RunRequest(rule="defualt"), NotFound, "'default'"),
+        (RunRequest(evaluators=("no-loop",)), NotFound, "'no-loops'"),
+        (RunRequest(rule="default", targets=TargetFilter(where="nope")), SqlRefused, "where"),
+        (
+            RunRequest(rule="default", targets=TargetFilter(where="(SELECT true)")),
+            SqlRefused,
+            "where",
+        ),
+        (
+            RunRequest(rule="default", targets=TargetFilter(trace_ids=("ab",))),
+            NotFound,
+            "no finished trace is 'ab'",
+        ),
+        (
+            RunRequest(rule="default", targets=TargetFilter(trace_ids=(trace_id(1),), since_ns=1)),
+            InvalidRequest,
+            "leave out",
+        ),
+    ],
+)
+def test_what_cannot_be_run_is_refused(
+    runs: Runs, request_: RunRequest, error: type[Exception], said: str
+) -> None:
+    for ask in (runs.desk.start, runs.desk.estimate):
+        with pytest.raises(error, match=said):
+            ask(request_)
+    assert runs.store.rows("SELECT count(*) FROM base.runs") == [(0,)]
+
+
+def test_a_condition_that_fails_on_a_trace_ends_the_run_with_the_reason(runs: Runs) -> None:
+    ((oldest,),) = runs.store.rows("SELECT min(first_seq) FROM base.traces")
+    fails = f"first_seq <> {oldest} OR CAST(trace_id || 'x' AS INTEGER) > 0"
+    run_id = _decided(runs, rule="default", where=fails)
+    shown = runs.show(run_id).run
+    assert shown.state == "failed"
+    assert "where: " in shown.error
+    assert outcomes(runs.store, run_id) == {}
+
+
+def test_runs_are_bounded_in_number(runs: Runs) -> None:
+    for _ in range(MOST_RUNS):
+        runs.start(rule="default")
+    with pytest.raises(TooManyRuns, match="cancel"):
+        runs.start(rule="default")
+
+
+def test_an_unknown_run_is_not_found(runs: Runs) -> None:
+    for ask in (runs.desk.show, runs.desk.cancel):
+        with pytest.raises(NotFound, match="run-1"):
+            ask("run-1")
+
+
+def _decided(runs: Runs, **request: Any) -> str:
+    run_id = runs.start(**request)
+    runs.decide()
+    return run_id
+
+
+def _selected(runs: Runs, **request: Any) -> set[str]:
+    found = outcomes(runs.store, _decided(runs, **request))
+    return {target for target, outcome in found.items() if outcome == "selected"}
+
+
+def _page(runs: Runs, run_id: str) -> Any:
+    plan = plan_of(runs.show(run_id).run.plan)
+    with runs.store.db.read() as cursor:
+        return next_targets(cursor, plan.targets, NO_SEQ, 100)
+
+
+def _write_page(runs: Runs, run_id: str, page: Any = None) -> str:
+    run = runs.show(run_id).run
+    rule = plan_of(run.plan).rule
+    targets = page or _page(runs, run_id)
+    with conditions_of(rule) as conditions:
+        decided = decide_targets(rule, run_id, conditions, targets, {})
+    ledger = Ledger()
+    for item in decided:
+        ledger.add(item.decision, runs.store.clock())
+    return runs.store.db.write(StepWrite(run, targets, ledger, 0, run.counts)).result()
