@@ -11,6 +11,13 @@ from dataclasses import dataclass
 
 Z = 1.959963984540054  # the 97.5 % quantile of the normal distribution
 
+_T = (
+    (Z**3 + Z) / 4,
+    (5 * Z**5 + 16 * Z**3 + 3 * Z) / 96,
+    (3 * Z**7 + 19 * Z**5 + 17 * Z**3 - 15 * Z) / 384,
+    (79 * Z**9 + 776 * Z**7 + 1482 * Z**5 - 1920 * Z**3 - 945 * Z) / 92_160,
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
@@ -28,6 +35,15 @@ def wilson(value: float, n: float, quantile: float = Z) -> Share:
     variance = value * (1 - value) / n + square / (4 * n * n)
     half = quantile * math.sqrt(variance) / (1 + square / n)
     return Share(value=value, low=max(0.0, center - half), high=min(1.0, center + half))
+
+
+def t_quantile(freedom: float) -> float:
+    """Return the 97.5 % quantile of Student's t; below 1 % off from 2 degrees of freedom on.
+
+    Source: Abramowitz, Stegun, Handbook of Mathematical Functions, 26.7.5.
+    """
+    d = max(2.0, freedom)
+    return Z + (_T[0] + (_T[1] + (_T[2] + _T[3] / d) / d) / d) / d
 
 
 def share_of(part: int, whole: int) -> Share | None:

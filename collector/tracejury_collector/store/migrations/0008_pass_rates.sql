@@ -1,0 +1,281 @@
+-- What p (1 - p) is: the variance of one draw that passes with the chance p.
+CREATE MACRO base.spread(p) AS p * (1 - p);
+
+-- Live decisions on current revisions, without what the rules are not about. `keys` are names with
+-- commas between; what they do not name is NULL.
+CREATE MACRO base.decided(
+    keys, since_ns, until_ns, bucket_ns, only_rule, only_service, only_project
+) AS TABLE
+SELECT
+    d.decision_id, d.rule, d.rule_fingerprint, d.outcome, d.stratum, d.decided_at, d.probability,
+    coalesce(d.upstream_probability, 1) AS kept, d.sampled_by, d.session_id, d.target_id,
+    CASE WHEN contains(keys, 'project') THEN t.project END AS project,
+    CASE WHEN contains(keys, 'service') THEN t.service_name END AS service,
+    unnest(
+        CASE
+            WHEN contains(keys, 'model') AND len(t.models) > 0 THEN list_distinct(t.models)
+            ELSE [NULL]
+        END
+    ) AS model,
+    CASE WHEN contains(keys, 'agent') THEN t.agent_name END AS agent,
+    CASE
+        WHEN contains(keys, 'bucket')
+            THEN make_timestamp_ns(
+                epoch_ns(d.decided_at) // bucket_ns::BIGINT * bucket_ns::BIGINT
+            )
+    END AS bucket
+FROM base.decisions AS d
+JOIN base.traces AS t ON t.trace_id = d.target_id AND t.revision = d.revision
+WHERE
+    d.run_id = ''
+    AND d.target_kind = 'trace'
+    AND d.outcome <> 'filtered'
+    AND NOT t.superseded
+    AND (only_rule IS NULL OR d.rule = only_rule)
+    AND (only_service IS NULL OR t.service_name = only_service)
+    AND (only_project IS NULL OR t.project = only_project)
+    AND (since_ns IS NULL OR d.decided_at >= make_timestamp_ns(since_ns::BIGINT))
+    AND (until_ns IS NULL OR d.decided_at < make_timestamp_ns(until_ns::BIGINT));
+
+-- What estimates of pass rates need, see `estimates.py`: a row for each rule, evaluator, version
+-- of the evaluator, and what `keys` asks for besides.
+CREATE MACRO base.pass_moments(
+    keys, since_ns, until_ns, bucket_ns, only_rule, only_evaluator, only_service, only_project
+) AS TABLE
+-- The evaluators of each version of a rule: a decision that selects nothing does not name them.
+WITH versions AS (
+    SELECT DISTINCT rule_fingerprint, evaluator, fingerprint, criteria_hash
+    FROM base.results
+    WHERE run_id = ''
+    UNION
+    SELECT
+        rule_fingerprint, evaluator, split_part(identity, '+', 1), split_part(identity, '+', 2)
+    FROM (
+        SELECT rule_fingerprint, unnest(evaluators) AS evaluator, unnest(fingerprints) AS identity
+        FROM base.jobs
+        WHERE run_id = ''
+    )
+),
+unjudged AS (
+    SELECT
+        rule, rule_fingerprint, project, service, model, agent, bucket, outcome AS state,
+        count(*) AS n, sum(1 / kept) AS traffic,
+        min(decided_at) AS first_decided_at, max(decided_at) AS last_decided_at
+    FROM base.decided(
+        keys, since_ns, until_ns, bucket_ns, only_rule, only_service, only_project
+    )
+    WHERE outcome <> 'selected'
+    GROUP BY ALL
+),
+selected AS MATERIALIZED (
+    SELECT
+        {
+            'rule': d.rule,
+            'evaluator': v.evaluator,
+            'fingerprint': v.fingerprint,
+            'criteria_hash': v.criteria_hash,
+            'project': d.project,
+            'service': d.service,
+            'model': d.model,
+            'agent': d.agent,
+            'bucket': d.bucket
+        } AS key,
+        coalesce(d.stratum, '') AS stratum,
+        CASE
+            WHEN d.sampled_by = 'session' AND d.session_id IS NOT NULL
+                THEN hash('session', d.session_id)
+            ELSE hash('target', d.target_id)
+        END AS cluster,
+        coalesce(r.outcome, 'pending') AS state,
+        coalesce(r.verdict = 'pass', r.score >= 1) AS passes,
+        r.score, d.kept, d.decided_at,
+        1 / (d.probability * d.kept) AS weight
+    FROM base.decided(
+        keys, since_ns, until_ns, bucket_ns, only_rule, only_service, only_project
+    ) AS d
+    JOIN versions AS v ON v.rule_fingerprint = d.rule_fingerprint
+    LEFT JOIN base.results AS r
+        ON r.decision_id = d.decision_id AND r.evaluator = v.evaluator AND NOT r.superseded
+    WHERE d.outcome = 'selected' AND (only_evaluator IS NULL OR v.evaluator = only_evaluator)
+),
+states AS (
+    SELECT
+        {
+            'rule': u.rule,
+            'evaluator': v.evaluator,
+            'fingerprint': v.fingerprint,
+            'criteria_hash': v.criteria_hash,
+            'project': u.project,
+            'service': u.service,
+            'model': u.model,
+            'agent': u.agent,
+            'bucket': u.bucket
+        } AS key,
+        u.state, false AS passes, u.n, u.traffic, u.first_decided_at, u.last_decided_at
+    FROM unjudged AS u
+    LEFT JOIN versions AS v ON v.rule_fingerprint = u.rule_fingerprint
+    WHERE only_evaluator IS NULL OR v.evaluator = only_evaluator
+    UNION ALL
+    SELECT key, state, passes, count(*), sum(1 / kept), min(decided_at), max(decided_at)
+    FROM selected
+    GROUP BY key, state, passes
+),
+counts AS (
+    SELECT
+        key,
+        sum(CASE WHEN state = 'score' THEN n ELSE 0 END)::BIGINT AS judged,
+        sum(CASE WHEN state = 'score' AND passes THEN n ELSE 0 END)::BIGINT AS passed,
+        sum(traffic) AS traffic,
+        sum(CASE WHEN state = 'sampled_out' THEN n ELSE 0 END)::BIGINT AS sampled_out,
+        sum(CASE WHEN state = 'skip' THEN n ELSE 0 END)::BIGINT AS skipped,
+        sum(CASE WHEN state = 'failure' THEN n ELSE 0 END)::BIGINT AS failed,
+        sum(CASE WHEN state = 'pending' THEN n ELSE 0 END)::BIGINT AS pending,
+        sum(CASE WHEN state = 'over_budget' THEN n ELSE 0 END)::BIGINT AS over_budget,
+        sum(CASE WHEN state = 'overloaded' THEN n ELSE 0 END)::BIGINT AS overloaded,
+        sum(CASE WHEN state = 'condition_failed' THEN n ELSE 0 END)::BIGINT AS condition_failed,
+        sum(CASE WHEN state = 'revision_limit' THEN n ELSE 0 END)::BIGINT AS revision_limit,
+        min(first_decided_at) AS first_decided_at,
+        max(last_decided_at) AS last_decided_at
+    FROM states
+    GROUP BY key
+),
+-- A cell is what one stratum and one cluster have in common. Rows and clusters go by 64-bit hashes:
+-- to group by texts takes several times as long.
+cells AS (
+    SELECT
+        hash(key) AS id, stratum, cluster,
+        sum(weight) AS weight,
+        sum(CASE WHEN passes THEN weight ELSE 0 END) AS weight_passed,
+        sum(weight * score) AS weight_scored
+    FROM selected
+    WHERE state = 'score'
+    GROUP BY ALL
+),
+parts AS (
+    SELECT
+        id, stratum, sum(weight) AS weight, sum(weight_passed) AS weight_passed,
+        sum(weight ** 2) AS square, sum(weight) ** 2 / sum(weight ** 2) AS draws
+    FROM cells
+    GROUP BY id, stratum
+),
+rates AS (
+    SELECT
+        id, sum(weight_passed) / sum(weight) AS rate,
+        sum(
+            square * greatest(
+                0,
+                base.spread((weight_passed / weight * draws + 1) / (draws + 2))
+                - base.spread(weight_passed / weight)
+            )
+        ) AS excess
+    FROM parts
+    GROUP BY id
+),
+clusters AS (
+    SELECT
+        id, cluster, sum(weight) AS weight, sum(weight_passed) AS weight_passed,
+        sum(weight_scored) AS weight_scored
+    FROM cells
+    GROUP BY id, cluster
+),
+moments AS (
+    SELECT
+        c.id,
+        count(*) AS clusters,
+        sum(c.weight) AS weight,
+        sum(c.weight_passed) AS weight_passed,
+        sum(c.weight_scored) AS weight_scored,
+        sum(c.weight ** 2) AS cluster_square,
+        sum((c.weight_passed - r.rate * c.weight) ** 2) AS spread,
+        any_value(r.excess) AS excess
+    FROM clusters AS c
+    JOIN rates AS r ON r.id = c.id
+    GROUP BY c.id
+)
+SELECT
+    unnest(c.key), c.* EXCLUDE (key), coalesce(m.clusters, 0) AS clusters,
+    coalesce(m.weight, 0) AS weight, coalesce(m.weight_passed, 0) AS weight_passed,
+    coalesce(m.weight_scored, 0) AS weight_scored,
+    coalesce(m.cluster_square, 0) AS cluster_square, coalesce(m.spread, 0) AS spread,
+    coalesce(m.excess, 0) AS excess
+FROM counts AS c
+LEFT JOIN moments AS m ON m.id = hash(c.key);
+
+-- The number of even draws that tell as much, see `_effective_n` in `estimates.py`.
+CREATE MACRO base.effective_n(judged, clusters, weight, rate, cluster_square, spread, excess) AS
+    CASE
+        WHEN clusters = 1 OR rate <= 0 OR rate >= 1
+            THEN least(weight ** 2 / cluster_square, judged)
+        ELSE base.spread(rate) * weight ** 2 / greatest(
+            spread * clusters / (clusters - 1) + excess,
+            base.spread(rate) * weight ** 2 / judged
+        )
+    END;
+
+-- Student's 97.5 % quantile, see `t_quantile` in `intervals.py`.
+CREATE MACRO base.t_quantile(freedom) AS
+    1.959963984540054e0 + (
+        2.372271230298562e0 + (
+            2.8224986157396112e0
+            + (2.555849679507722e0 + 1.5895340533938225e0 / freedom) / freedom
+        ) / freedom
+    ) / freedom;
+
+-- Wilson's interval; `side` is -1 for its low end, 1 for its high end; see `wilson` there.
+CREATE MACRO base.wilson(rate, n, quantile, side) AS
+    CASE
+        WHEN rate IS NOT NULL
+            THEN least(1, greatest(0, (
+                rate + quantile ** 2 / (2 * n)
+                + side * quantile * sqrt(base.spread(rate) / n + quantile ** 2 / (4 * n * n))
+            ) / (1 + quantile ** 2 / n)))
+    END;
+
+CREATE MACRO base.pass_rates(
+    keys, since_ns, until_ns, bucket_ns, only_rule, only_evaluator, only_service, only_project
+) AS TABLE
+WITH rated AS (
+    SELECT
+        *,
+        CASE WHEN judged > 0 THEN least(1, weight_passed / weight) END AS pass_rate,
+        base.t_quantile(greatest(2, clusters - 1)) AS quantile
+    FROM base.pass_moments(
+        keys, since_ns, until_ns, bucket_ns, only_rule, only_evaluator, only_service, only_project
+    )
+),
+sized AS (
+    SELECT
+        *,
+        CASE
+            WHEN judged > 0
+                THEN base.effective_n(
+                    judged, clusters, weight, pass_rate, cluster_square, spread, excess
+                )
+        END AS effective_n
+    FROM rated
+)
+SELECT
+    rule, evaluator, fingerprint, criteria_hash, project, service, model, agent, bucket,
+    pass_rate,
+    base.wilson(pass_rate, effective_n, quantile, -1) AS low,
+    base.wilson(pass_rate, effective_n, quantile, 1) AS high,
+    CASE WHEN judged > 0 THEN weight_scored / weight END AS mean_score,
+    judged, passed, effective_n, weight, weight_passed, traffic, sampled_out, skipped, failed,
+    pending, over_budget, overloaded, condition_failed, revision_limit, first_decided_at, last_decided_at
+FROM sized;
+
+-- Hour by hour; `base.pass_rates` for other keys and times.
+CREATE VIEW main.pass_rates AS
+SELECT * EXCLUDE (project, service, model, agent)
+FROM base.pass_rates('bucket', NULL, NULL, 3600000000000, NULL, NULL, NULL, NULL);
+
+COMMENT ON VIEW main.pass_rates IS
+'The share of the traffic that passes, estimated from the sample, by rule, evaluator and hour.';
+COMMENT ON COLUMN main.pass_rates.fingerprint IS 'The version of the evaluator: another one is another row.';
+COMMENT ON COLUMN main.pass_rates.bucket IS 'The hour in which it was decided to judge (UTC).';
+COMMENT ON COLUMN main.pass_rates.pass_rate IS 'Weighted by what each judged target stands for; NULL: none judged.';
+COMMENT ON COLUMN main.pass_rates.low IS 'Where its 95 % interval begins.';
+COMMENT ON COLUMN main.pass_rates.high IS 'Where its 95 % interval ends.';
+COMMENT ON COLUMN main.pass_rates.weight IS 'What the judged targets stand for; add up over hours.';
+COMMENT ON COLUMN main.pass_rates.weight_passed IS 'What those stand for that passed.';
+COMMENT ON COLUMN main.pass_rates.traffic IS 'Targets that the rule is about, as many as were sent.';
