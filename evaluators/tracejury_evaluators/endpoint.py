@@ -46,6 +46,25 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What an evaluator asks: a model at an endpoint, or with model "" another service.
+
+    `calls` is how many requests a run takes where none has to be repeated; `key` is a word for
+    the key that is used there, never the key itself.
+    """
+
+    model: str
+    url: str
+    key: str = ""
+    calls: int = 1
+
+    @property
+    def place(self) -> str:
+        """What is asked, as it stands in a sentence."""
+        return f"{self.model} at {self.url}" if self.model else self.url
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Usual:
     """Where a provider is, and the environment variables that its users set."""
 
@@ -75,6 +94,12 @@ _USUAL: Final[Mapping[Provider, _Usual]] = {
 PROVIDER_URLS: Final[Mapping[Provider, str]] = {name: usual.url for name, usual in _USUAL.items()}
 
 _IN_FORCE: Final[list[JudgeEndpoint | None]] = [None]
+
+
+def asked_by(evaluator: object) -> tuple[Asked, ...]:
+    """What an evaluator asks, outside of this process; nothing where it does not say."""
+    found = getattr(evaluator, "asked", ())
+    return tuple(one for one in found if isinstance(one, Asked))
 
 
 def use_endpoint(endpoint: JudgeEndpoint | None) -> None:

@@ -10,11 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tracejury_collector.config import Config
 from tracejury_collector.jury.roster import Seat, build_roster
+from tracejury_evaluators.endpoint import Asked
 from tracejury_evaluators.plugins import Plugin, PluginKind, PluginRegistry
 from tracejury_evaluators.registry import EvaluatorType
 
 MAX_TYPES = 2_000
 MAX_TEXT_CHARS = 20_000
+MAX_ASKED = 1_000
 
 
 class _Described(BaseModel):
@@ -57,6 +59,8 @@ class DescribedSeat(_Described):
     criteria: dict[str, Any]
     criteria_hash: str = Field(pattern=r"^[0-9a-f]{0,64}$")
     timeout_s: float = Field(gt=0, allow_inf_nan=False)
+    waits: bool = False
+    asked: tuple[Asked, ...] = Field(default=(), max_length=MAX_ASKED)
 
 
 class Catalog(_Described):
@@ -112,4 +116,6 @@ def _seat(seat: Seat) -> DescribedSeat:
         criteria=dict(seat.criteria),
         criteria_hash=seat.criteria_hash,
         timeout_s=seat.timeout_s,
+        waits=seat.waits,
+        asked=seat.asked,
     )

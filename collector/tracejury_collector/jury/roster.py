@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from tracejury.errors import DefinitionError
-from tracejury.evaluator import Evaluator, checked_defaults, criteria_hash
+from tracejury.evaluator import Evaluator, checked_defaults, criteria_hash, does_wait
 from tracejury_collector.config import Config, EvaluatorSpec, JurySettings
 from tracejury_collector.errors import ConfigError
 from tracejury_evaluators.composite.named import Specs, with_members
-from tracejury_evaluators.endpoint import use_endpoint
+from tracejury_evaluators.endpoint import Asked, asked_by, use_endpoint
 from tracejury_evaluators.sql import Sql
 
 
@@ -26,10 +26,16 @@ class Builder(Protocol):
 RegistryFactory = Callable[[], Builder]
 DEFAULT_TIMEOUT_S = JurySettings().timeout
 
+Lane = Literal["quick", "waiting", "query"]
+"""Ways of judging that never wait for each other: by computing, by asking others, by a query."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seat:
-    """A named evaluator of the configuration; a run longer than `timeout_s` is ended."""
+    """A named evaluator of the configuration; a run longer than `timeout_s` is ended.
+
+    `waits` says that a run mostly waits for something outside; `asked` is what it asks there.
+    """
 
     name: str
     type: str
@@ -38,6 +44,15 @@ class Seat:
     criteria: Mapping[str, Any] = field(default_factory=dict)
     criteria_hash: str = ""
     timeout_s: float = DEFAULT_TIMEOUT_S
+    waits: bool = False
+    asked: tuple[Asked, ...] = ()
+
+    @property
+    def lane(self) -> Lane:
+        """Where it is judged."""
+        if self.is_query:
+            return "query"
+        return "waiting" if self.waits else "quick"
 
     @property
     def is_query(self) -> bool:
@@ -91,4 +106,6 @@ def _seat(
         criteria=criteria,
         criteria_hash=criteria_hash(criteria),
         timeout_s=spec.timeout or built.timeout_s or jury.timeout,
+        waits=does_wait(built),
+        asked=asked_by(built),
     )

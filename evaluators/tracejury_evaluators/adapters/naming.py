@@ -42,5 +42,5 @@ def held_name(base: type[BaseModel], name: str) -> str:
     """The name under which a field is held: one that the model has already gets a "_"."""
     plain = name.lstrip("_")
     taken = hasattr(base, plain) or plain in getattr(base, "__annotations__", {})
-    reserved = taken or plain in ("type", "version", "label", "timeout_s", "aliases")
+    reserved = taken or plain in ("type", "version", "label", "timeout_s", "waits", "aliases")
     return f"{plain}_" if reserved or plain != name else name

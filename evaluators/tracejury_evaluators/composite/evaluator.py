@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 from pydantic import Field, field_validator, model_validator
 
-from tracejury.evaluator import Criteria, Evaluator, start_evaluator
+from tracejury.evaluator import Criteria, Evaluator, does_wait, start_evaluator
 from tracejury.evaluator.hashing import fingerprint_of
 from tracejury.evaluator.validation import nearest
 from tracejury.result import Failure, Outcome, Score, Skip
@@ -24,6 +24,7 @@ from tracejury_evaluators.composite.combining import (
     told,
 )
 from tracejury_evaluators.composite.member import Member, member_of
+from tracejury_evaluators.endpoint import Asked, asked_by
 
 MAX_MEMBERS = 50
 MAX_NESTING = 8
@@ -107,6 +108,16 @@ class Composite(Evaluator[CompositeCriteria]):
         """The longest run: that of all members that name one, one after the other."""
         named = [member.built.timeout_s for member in self.parts]
         return sum(seconds for seconds in named if seconds is not None) or None
+
+    @property
+    def waits(self) -> bool:  # type: ignore[override]
+        """Whether any member waits."""
+        return any(does_wait(member.built) for member in self.parts)
+
+    @property
+    def asked(self) -> tuple[Asked, ...]:
+        """What the members ask."""
+        return tuple(one for member in self.parts for one in asked_by(member.built))
 
     def fingerprint(self) -> str:
         """16 hex digits of the config and of what the members are."""

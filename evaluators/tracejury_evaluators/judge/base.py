@@ -13,7 +13,7 @@ from tracejury.evaluator import Evaluator
 from tracejury.evaluator.hashing import fingerprint_of
 from tracejury.result import Failure, Score, Skip, Spent, Verdict, default_verdict
 from tracejury.trace import Trace
-from tracejury_evaluators.endpoint import Access, resolve
+from tracejury_evaluators.endpoint import Access, Asked, resolve
 from tracejury_evaluators.facts import altered_output
 from tracejury_evaluators.judge.criteria import JudgeCriteria, Text
 from tracejury_evaluators.judge.fencing import fenced_all
@@ -35,6 +35,7 @@ class LLMEvaluator(Evaluator[JC], Generic[JC]):
     """A check by a model: subclasses name their template and say what must be there."""
 
     timeout_s: ClassVar[float | None] = 120.0
+    waits: ClassVar[bool] = True
     default_template: ClassVar[str]
     aliases: ClassVar[Mapping[str, str]] = {
         "evaluator_template": "template",
@@ -94,6 +95,13 @@ class LLMEvaluator(Evaluator[JC], Generic[JC]):
     def _template(self) -> Template:
         text = built_in_template(self.default_template) if self.template is None else self.template
         return parse_template(text, known_variables())
+
+    @property
+    def asked(self) -> tuple[Asked, ...]:
+        """The model that is asked."""
+        access = self._access
+        key = self.api_key_env or ""
+        return (Asked(model=access.name, url=access.base_url, key=key, calls=self.repeat),)
 
     def fingerprint(self) -> str:
         """16 hex digits of type, version and config, the model in force and the prompt's text."""

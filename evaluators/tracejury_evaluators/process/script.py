@@ -42,6 +42,7 @@ class Process(Evaluator[PayloadCriteria]):
 
     type: ClassVar[str] = "process"
     label: ClassVar[str] = "Script"
+    waits: ClassVar[bool] = True
 
     script: str | list[str] = Field(
         description="the command: a text that is split like a shell would, or a list"

@@ -11,6 +11,7 @@ from pydantic import Field, SecretStr, field_validator
 from tracejury.evaluator import Evaluator
 from tracejury.result import Failure, Outcome
 from tracejury.trace import Trace
+from tracejury_evaluators.endpoint import Asked
 from tracejury_evaluators.facts import missing_output
 from tracejury_evaluators.payload import PayloadCriteria, payload_bytes
 from tracejury_evaluators.process.answer import outcome_of_answer, said_in
@@ -32,6 +33,7 @@ class Webhook(Evaluator[PayloadCriteria]):
 
     type: ClassVar[str] = "webhook"
     label: ClassVar[str] = "Webhook"
+    waits: ClassVar[bool] = True
 
     url: str = Field(description="where the run is posted to, `https://` or `http://`")
     headers: dict[str, SecretStr] = Field(
@@ -74,6 +76,11 @@ class Webhook(Evaluator[PayloadCriteria]):
     def timeout_s(self) -> float:  # type: ignore[override]
         """The longest run: that of the endpoint, and what it takes to write and read."""
         return self.timeout + SPARE_S
+
+    @property
+    def asked(self) -> tuple[Asked, ...]:
+        """The endpoint that is asked."""
+        return (Asked(model="", url=self._place),)
 
     async def evaluate(self, trace: Trace, criteria: PayloadCriteria) -> Outcome:
         skip = missing_output(trace) if self.requires_output else None

@@ -1,6 +1,6 @@
 """The evaluator protocol: `Evaluator`, `Criteria`, `@evaluator`, and running one on one trace."""
 
-from tracejury.evaluator.base import Criteria, Evaluator, Returned
+from tracejury.evaluator.base import Criteria, Evaluator, Returned, does_wait
 from tracejury.evaluator.criteria import checked_defaults, criteria_of
 from tracejury.evaluator.function import EvaluatorFunction, evaluator
 from tracejury.evaluator.hashing import criteria_hash
@@ -17,6 +17,7 @@ __all__ = [
     "criteria_hash",
     "criteria_of",
     "describe",
+    "does_wait",
     "evaluator",
     "run_evaluator",
     "start_evaluator",

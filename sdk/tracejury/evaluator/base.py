@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 from abc import abstractmethod
 from collections.abc import Awaitable, Mapping
 from typing import Any, ClassVar, Generic
@@ -40,7 +41,10 @@ class Evaluator(WithAliases, Generic[C]):
 
     The fields are the config: validated, unknown keys refused, frozen; `aliases` maps other
     names under which they are taken. `version` is raised by the author when results change;
-    `timeout_s` is the longest run where the service's own setting does not fit. A config field
+    `timeout_s` is the longest run where the service's own setting does not fit. `waits` says that
+    a run mostly waits for something outside, such as a model: the service runs such evaluators
+    beside each other, in threads, and no other evaluator waits for them. Left out, an async
+    `evaluate` waits and another does not. A config field
     named `threshold` is the value from which a score without a verdict of its own passes. A
     class with abstract methods left is a base for others and needs no `type`.
     """
@@ -58,6 +62,7 @@ class Evaluator(WithAliases, Generic[C]):
     version: ClassVar[int] = 1
     label: ClassVar[str] = ""
     timeout_s: ClassVar[float | None] = None
+    waits: ClassVar[bool | None] = None
     source_hash: ClassVar[str] = ""
     _criteria_type: ClassVar[builtins.type[Criteria]] = Criteria
 
@@ -104,3 +109,9 @@ class Evaluator(WithAliases, Generic[C]):
         """
         config = self.model_dump(by_alias=True)
         return fingerprint_of(self.type, self.version, config, self.source_hash)
+
+
+def does_wait(evaluator: Evaluator[Any]) -> bool:
+    """Whether a run of the evaluator mostly waits for something outside."""
+    waits = evaluator.waits
+    return inspect.iscoroutinefunction(type(evaluator).evaluate) if waits is None else waits

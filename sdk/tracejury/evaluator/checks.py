@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from tracejury.errors import DefinitionError
 
-CLASS_VARIABLES = ("type", "version", "label", "timeout_s", "aliases", "source_hash")
+CLASS_VARIABLES = ("type", "version", "label", "timeout_s", "waits", "aliases", "source_hash")
 METHODS = ("evaluate", "fingerprint", "criteria_type", "config_schema", "criteria_schema")
 TYPE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]{0,99}")
 
@@ -75,6 +75,8 @@ def _check_names(cls: type[Any]) -> None:
             "raise it by one when results change"
         )
     _check_timeout(cls)
+    if not isinstance(cls.waits, bool | property | None):
+        raise DefinitionError(f"{place(cls)}: waits {cls.waits!r} is neither True nor False")
 
 
 def _check_timeout(cls: type[Any]) -> None:

@@ -61,11 +61,19 @@ class EvaluatorDecorator:
 
         Raises: DefinitionError where its parameters are not (trace[, criteria], *, config).
         """
-        return EvaluatorFunction(function, _class_of(function, self._class_variables))
+        variables = dict(self._class_variables)
+        if variables["waits"] is None:
+            variables["waits"] = inspect.iscoroutinefunction(function)
+        return EvaluatorFunction(function, _class_of(function, variables))
 
 
 def evaluator(
-    type_name: str, *, version: int = 1, label: str = "", timeout_s: float | None = None
+    type_name: str,
+    *,
+    version: int = 1,
+    label: str = "",
+    timeout_s: float | None = None,
+    waits: bool | None = None,
 ) -> EvaluatorDecorator:
     """A decorator that makes a function an evaluator of this type.
 
@@ -74,7 +82,13 @@ def evaluator(
     """
     if not isinstance(type_name, str):
         raise DefinitionError('an evaluator needs a name; write @evaluator("my-check")')
-    variables = {"type": type_name, "version": version, "label": label, "timeout_s": timeout_s}
+    variables = {
+        "type": type_name,
+        "version": version,
+        "label": label,
+        "timeout_s": timeout_s,
+        "waits": waits,
+    }
     return EvaluatorDecorator(variables)
 
 
