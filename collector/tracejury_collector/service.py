@@ -1,7 +1,8 @@
 """The wiring of the service: the only place where its parts are built.
 
 `serve` is the supervisor; `main` is what each of its children runs: the store, a receiver,
-or a jury process. A child reads its settings from its standard input and ends when that closes.
+or a jury process, for evaluators that compute or for those that wait for others. A child reads
+its settings from its standard input and ends when that closes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
@@ -218,6 +219,7 @@ def _children(config: Config, settings: ChildSettings) -> list[ChildSpec]:
         for n in range(1, config.receivers + 1)
     ]
     jury = [child("jury", n, 1, JURY_DRAIN_S) for n in range(1, config.jury.workers + 1)]
+    jury += [child("judge", n, 1, JURY_DRAIN_S) for n in range(1, config.jury.judges + 1)]
     return [child("store", 0, 2, STORE_DRAIN_S, settings.api_fd), *receivers, *jury]
 
 
@@ -238,7 +240,9 @@ def main(argv: list[str]) -> int:
     _log_to_stderr(name)
     settings = ChildSettings(**orjson.loads(sys.stdin.buffer.readline()))
     _dialects_in_force(settings)
-    run = {"store": _run_store, "receiver": _run_receiver, "jury": _run_jury}[role]
+    run = {"store": _run_store, "receiver": _run_receiver, "jury": _run_jury, "judge": _run_judge}[
+        role
+    ]
     try:
         orphaned = asyncio.run(_until_stopped(run, settings))
         if orphaned and role == "store":
@@ -273,6 +277,16 @@ async def _run_receiver(settings: ChildSettings, stop: asyncio.Event) -> None:
 
 
 async def _run_jury(settings: ChildSettings, stop: asyncio.Event) -> None:
+    await _run_evaluators(settings, stop, "quick")
+
+
+async def _run_judge(settings: ChildSettings, stop: asyncio.Event) -> None:
+    await _run_evaluators(settings, stop, "waiting")
+
+
+async def _run_evaluators(
+    settings: ChildSettings, stop: asyncio.Event, lane: Literal["quick", "waiting"]
+) -> None:
     from tracejury_collector.jury import process
     from tracejury_collector.jury.catalog import Catalog
     from tracejury_evaluators.plugins import PluginRegistry
@@ -281,7 +295,7 @@ async def _run_jury(settings: ChildSettings, stop: asyncio.Event) -> None:
     registry = partial(PluginRegistry, Path(settings.folder), catalog.plugins())
     _ready()
     config = Config.model_validate_json(settings.config)
-    await process.run(config, settings.store_socket, stop, registry=registry)
+    await process.run(config, settings.store_socket, stop, registry=registry, lane=lane)
 
 
 async def _run_store(settings: ChildSettings, stop: asyncio.Event) -> None:

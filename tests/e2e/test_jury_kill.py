@@ -9,7 +9,8 @@ from typing import Any
 from tests.helpers.hostile import registry
 from tests.helpers.jury import room, wait_until
 from tests.helpers.worker import Bench, bench, child, root
-from tracejury_collector.jury.pool import QUEUE_FILL, QUEUE_LOW
+from tracejury_collector.jury.lines import LOW_JOBS
+from tracejury_collector.jury.pool import PAGE_JOBS
 
 EVALUATORS = ["non-empty-output", "no-loops", "no-tool-errors"]
 SETTINGS: dict[str, Any] = {"rules": {"default": {"evaluators": EVALUATORS}}}
@@ -54,13 +55,13 @@ def test_a_store_that_starts_again_finds_what_is_left(tmp_path: Path) -> None:
 
 
 def test_a_backlog_waits_in_the_database(tmp_path: Path) -> None:
-    traces = QUEUE_FILL + QUEUE_LOW + 500
+    traces = PAGE_JOBS + LOW_JOBS + 500
     with bench(tmp_path, SETTINGS, registry()) as store:
         select(store, traces)
         with room(store, tmp_path, processes=0):
             wait_until(lambda: store.jury.stats.queued > 0)
             time.sleep(0.3)
-            assert store.jury.stats.queued == QUEUE_FILL
+            assert store.jury.stats.queued == PAGE_JOBS
         store.restart()
         with room(store, tmp_path) as jury:
             jury.until_judged()

@@ -11,11 +11,13 @@ import subprocess
 import sys
 import threading
 import time
+from typing import cast
 
 from tracejury.evaluator import evaluator
 from tracejury.trace import Trace
 from tracejury_collector.config import Config
 from tracejury_collector.jury import process
+from tracejury_collector.jury.juror import JurorLane
 from tracejury_evaluators.plugins import default_registry
 from tracejury_evaluators.registry import Registry
 
@@ -202,7 +204,35 @@ def changes_the_process(trace: Trace) -> bool:
     return True
 
 
+@evaluator("waits-for-a-file", waits=True)
+def waits_for_a_file(trace: Trace, *, path: str) -> bool:
+    """Passes once there is a file."""
+    while not os.path.exists(path):
+        time.sleep(0.01)
+    return True
+
+
+@evaluator("awaits-in-vain")
+async def awaits_in_vain(trace: Trace) -> bool:
+    """Waits for what never comes."""
+    if _is_poison(trace):
+        await asyncio.Event().wait()
+    return True
+
+
+@evaluator("exits-while-others-wait", waits=True)
+def exits_while_others_wait(trace: Trace) -> bool:
+    """Ends the process in which others wait."""
+    time.sleep(0.05)
+    if _is_poison(trace):
+        os._exit(5)
+    return True
+
+
 HOSTILE = (
+    waits_for_a_file,
+    awaits_in_vain,
+    exits_while_others_wait,
     returns_nan,
     raises_keyboard_interrupt,
     sleeps_under_the_lock,
@@ -235,11 +265,13 @@ def registry() -> Registry:
     return found
 
 
-async def _main(config: Config, store_socket: str) -> None:
+async def _main(config: Config, store_socket: str, lane: JurorLane) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    await process.run(config, store_socket, stop, registry=registry)
+    await process.run(config, store_socket, stop, registry=registry, lane=lane)
 
 
 if __name__ == "__main__":
-    asyncio.run(_main(Config.model_validate_json(sys.argv[1]), sys.argv[2]))
+    asyncio.run(
+        _main(Config.model_validate_json(sys.argv[1]), sys.argv[2], cast("JurorLane", sys.argv[3]))
+    )

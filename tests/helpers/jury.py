@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,22 +46,22 @@ class Room:
             return False
         return True
 
-    def spawn(self) -> subprocess.Popen[bytes]:
+    def spawn(self, lane: str) -> subprocess.Popen[bytes]:
         """Start a jury process."""
         argv = [sys.executable, "-m", "tests.helpers.hostile"]
-        settings = [self.store.config.model_dump_json(), str(self.socket)]
+        settings = [self.store.config.model_dump_json(), str(self.socket), lane]
         return subprocess.Popen(
             [*argv, *settings], stdin=subprocess.DEVNULL, start_new_session=True, cwd=ROOT
         )
 
-    def keep(self, count: int) -> None:
-        """Keep this many processes alive until the room is closed."""
-        self._processes = [self.spawn() for _ in range(count)]
+    def keep(self, lanes: Sequence[str]) -> None:
+        """Keep a process alive for each of these lanes until the room is closed."""
+        self._processes = [self.spawn(lane) for lane in lanes]
         while self.ended < MOST_ENDS and not self._closed.wait(0.02):
             for n, process in enumerate(self._processes):
                 if process.poll() is not None:
                     self.ended += 1
-                    self._processes[n] = self.spawn()
+                    self._processes[n] = self.spawn(lanes[n])
 
     def close(self) -> None:
         """End the processes."""
@@ -80,12 +80,13 @@ class Room:
 
 
 @contextmanager
-def room(store: Bench, directory: Path, processes: int = 1) -> Iterator[Room]:
+def room(store: Bench, directory: Path, processes: int = 1, judges: int = 0) -> Iterator[Room]:
     """Give a running jury for what the store has selected."""
     opened = Room(store=store, socket=directory / "store.sock")
     stop, serving = threading.Event(), threading.Event()
     pool = threading.Thread(target=lambda: asyncio.run(_serve(opened, serving, stop)))
-    keeper = threading.Thread(target=opened.keep, args=[processes])
+    lanes = [*["quick"] * processes, *["waiting"] * judges]
+    keeper = threading.Thread(target=opened.keep, args=[lanes])
     pool.start()
     assert serving.wait(10)
     keeper.start()

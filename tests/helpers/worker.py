@@ -112,8 +112,8 @@ class Bench:
     async def _judge(self, outcome: Outcome) -> int:
         recorder = Recorder(self.db, self.clock)
         recording = asyncio.create_task(recorder.run())
-        _, jobs = Intake(self.db, self.definitions.seat_of).read(10_000)
-        owed = [(job, name, clear) for job, clear in jobs for name in list(job.pairs)]
+        jobs = Intake(self.db, self.definitions.seat_of).read_all(10_000)
+        owed = [(job, name, clear) for _, job, clear in jobs for name in list(job.pairs)]
         for job, name, clear in owed:
             recorder.record(job, name, clear.get(name, outcome), 1.0)
         await recorder.stop(recording)

@@ -15,6 +15,7 @@ from tracejury_collector.config import parse_config
 from tracejury_collector.errors import ConfigError
 from tracejury_collector.jury.intake import Intake
 from tracejury_collector.jury.judging import Bench as JuryBench
+from tracejury_collector.jury.judging import Members
 from tracejury_collector.jury.progress import Progress
 from tracejury_collector.jury.protocol import JobOrder, JudgeOrder, read_outcomes
 from tracejury_collector.jury.roster import Seat, build_roster
@@ -116,7 +117,7 @@ def test_jobs_that_waited_while_the_criteria_changed_are_judged_by_the_old_ones(
         store.after(4)
         store.config = parse_config(settings("Oslo"))
         store.restart()
-        _, [(job, _)] = Intake(store.db, store.definitions.seat_of).read(10)
+        ((_, job, _),) = Intake(store.db, store.definitions.seat_of).read_all(10)
         assert job.pairs["mine"].seat.criteria == {"city": "Rome"}
         store.judge(Score(1.0, "pass"))
         rows = store.rows("SELECT outcome, criteria_hash FROM base.results")
@@ -125,7 +126,7 @@ def test_jobs_that_waited_while_the_criteria_changed_are_judged_by_the_old_ones(
 
 def test_a_jury_process_judges_by_the_default_criteria(tmp_path: Path) -> None:
     sent: list[bytes] = []
-    sees = {"type": "sees", "config": {}, "fingerprint": seat().fingerprint}
+    sees = {"type": "sees", "config": {}, "fingerprint": seat().fingerprint, "timeout_s": 9.0}
     evaluators = {
         "rome": {**sees, "criteria": {"city": "Rome"}},
         "none": {**sees, "criteria": {}},
@@ -133,8 +134,8 @@ def test_a_jury_process_judges_by_the_default_criteria(tmp_path: Path) -> None:
     }
     jobs = [JobOrder(run=1, evaluators=tuple(evaluators), trace=b'{"trace_id":"1"}')]
     order = JudgeOrder(id=1, evaluators=evaluators, jobs=jobs)
-    bench_ = JuryBench(registry(), Progress.create(tmp_path / "progress"))
-    bench_.judge(order, lambda items, done: sent.extend(items), lambda: False)
+    bench_ = JuryBench(Members(registry()), Progress.create(tmp_path / "progress"))
+    bench_.judge(order, lambda item: sent.extend([item] if item else []), lambda: False)
     rome, none, changed = (item.outcome for item in read_outcomes(b"[" + b",".join(sent) + b"]"))
     assert rome["details"] == {"city": "Rome", "max_words": 10}
     assert none["message"] == "criteria.city: this field is required"

@@ -26,8 +26,7 @@ def test_large_traces_are_not_assembled_again_for_every_order(
     with bench(tmp_path) as store:
         store.spans(*[root(n) for n in range(1, 33)])
         store.after(4)
-        _, pending = Intake(store.db, store.definitions.seat_of).read(100)
-        jobs = [job for job, _ in pending]
+        jobs = [job for _, job, _ in Intake(store.db, store.definitions.seat_of).read_all(100)]
         monkeypatch.setattr(traces, "assemble", counted)
         source = TraceSource(store.db)
         while jobs:

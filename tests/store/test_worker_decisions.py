@@ -217,7 +217,7 @@ def test_a_job_is_judged_by_the_version_that_was_in_force_when_it_was_selected(
             update={"rules": {}, "evaluators": {"no-loops": FAST}}
         )
         store.restart()
-        _, [(job, clear)] = Intake(store.db, store.definitions.seat_of).read(10)
+        ((_, job, clear),) = Intake(store.db, store.definitions.seat_of).read_all(10)
         assert clear == {}
         assert job.pairs["no-loops"].seat == before
         assert before != store.definitions.in_force().seats["no-loops"]
@@ -245,7 +245,7 @@ def test_an_evaluator_that_no_definition_knows_skips(tmp_path: Path) -> None:
 
 def _late_judge(store: Bench) -> Any:
     """Return what writes the results of the jobs that are there now, whenever it is called."""
-    _, jobs = Intake(store.db, store.definitions.seat_of).read(100)
+    jobs = Intake(store.db, store.definitions.seat_of).read_all(100)
     results = [
         Result(
             job=job.pending,
@@ -256,9 +256,8 @@ def _late_judge(store: Bench) -> Any:
             outcome=Score(1.0),
             duration_ms=1.0,
             created_at_ns=store.clock(),
-            last=name == list(job.pairs)[-1],
         )
-        for job, _ in jobs
+        for _, job, _ in jobs
         for name, pair in job.pairs.items()
     ]
     return lambda: store.db.write(ResultsWrite(results)).result()

@@ -56,10 +56,12 @@ def test_nonsense_is_refused(payload: bytes) -> None:
 
 def test_progress_is_seen_on_the_other_side_and_after_the_end(tmp_path: Path) -> None:
     path = tmp_path / "progress"
-    inside = Progress.create(path)
+    inside = Progress.create(path, slots=3)
     outside = Progress.attach(path)
     assert not path.exists()
-    inside.mark(2**40)
+    inside.mark(2**40, slot=1)
+    inside.mark(7, slot=2)
     inside.close()
-    assert outside.run == 2**40
+    assert outside.slots == 3
+    assert outside.runs == [0, 2**40, 7]
     outside.close()

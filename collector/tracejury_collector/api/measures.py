@@ -108,10 +108,12 @@ def _jury_metrics(context: ApiContext) -> Iterator[Metric]:
         [],
         {(): stats.killed},
     )
-    yield gauge(
+    yield gauges(
         "tracejury_jury_queue",
-        "Jobs that wait for the jury, among those taken from the database.",
-        stats.queued,
+        "Jobs that wait for the jury, among those taken from the database, by lane: quick for "
+        "evaluators that compute, waiting for those that ask others, query for SQL.",
+        ["lane"],
+        {(lane,): count for lane, count in stats.lanes.items()},
     )
     yield gauge("tracejury_jury_in_flight", "Jobs that jury processes work on.", stats.in_flight)
     yield gauge("tracejury_jury_workers", "Jury processes connected.", stats.workers)

@@ -99,7 +99,16 @@ class StorageSettings(Section):
 class JurySettings(Section):
     """The processes that run evaluators."""
 
-    workers: int = Field(default=1, gt=0, le=64, description="number of jury processes")
+    workers: int = Field(
+        default=1, gt=0, le=64, description="number of processes for evaluators that compute"
+    )
+    judges: int = Field(
+        default=1,
+        gt=0,
+        le=16,
+        description="number of processes for evaluators that wait for others: models, webhooks, "
+        "scripts",
+    )
     timeout: Seconds = Field(default=30.0, description="longest run of one evaluator, in seconds")
     memory: Bytes = Field(
         default=2 << 30, description="address-space limit of a jury process, in bytes"
@@ -127,6 +136,12 @@ class JudgeSettings(Section):
         default=None,
         repr=False,
         description="its key, best as `${VAR}`; left out, the one in the provider's usual variable",
+    )
+    concurrency: int = Field(
+        default=16,
+        gt=0,
+        le=256,
+        description="most evaluators that wait for others at the same time, in all processes",
     )
 
     @model_validator(mode="after")

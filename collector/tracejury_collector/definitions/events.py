@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields, replace
 
+from pydantic import TypeAdapter
+
 from tracejury_collector.definitions.present import Definition, Key
 from tracejury_collector.jury.roster import Seat
 from tracejury_collector.store.columns import json_text
@@ -13,6 +15,8 @@ from tracejury_collector.store.definitions import DefinitionEvent
 
 Latest = dict[Key, DefinitionEvent]
 """The last event of each definition."""
+
+_SEAT = TypeAdapter(Seat)
 
 
 def changes(
@@ -62,7 +66,8 @@ def seat_from(text: str) -> Seat:
     Raises: ValueError or TypeError if it is none.
     """
     known = {field.name for field in fields(Seat)}
-    return Seat(**{name: value for name, value in json.loads(text).items() if name in known})
+    given = {name: value for name, value in json.loads(text).items() if name in known}
+    return _SEAT.validate_python(given)
 
 
 def _is_same(before: DefinitionEvent, event: DefinitionEvent) -> bool:

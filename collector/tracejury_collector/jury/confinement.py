@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import logging
 import os
 import resource
 import sys
 from functools import cache
 
+_M_ARENA_MAX = -8  # of glibc's malloc.h
+
 
 def confine(memory_bytes: int) -> None:
     """Lead an own process group, limit the address space, detach the standard streams."""
     if os.getpgrp() != os.getpid():
         os.setsid()
+    _share_heaps()
     _limit_address_space(memory_bytes)
     _detach_streams()
 
@@ -43,6 +47,12 @@ def address_space_bytes() -> int:
 @cache
 def _statm() -> int:
     return os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def _share_heaps() -> None:
+    """Let threads share heaps: each of its own would reserve address space that is limited."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
 
 
 def _limit_address_space(memory_bytes: int) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from tracejury.result import Outcome, Skip
-from tracejury_collector.jury.jobs import Job, Pair
+from tracejury_collector.jury.jobs import Job, LineKey, Pair
+from tracejury_collector.jury.lines import START, Position, Reading
 from tracejury_collector.jury.roster import Seat, SeatOf
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.ledger import (
@@ -16,11 +18,19 @@ from tracejury_collector.store.ledger import (
 )
 
 Pairs = set[tuple[str, str]]
-_START = (0, "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Jobs as they were read, each with the outcomes that are clear already."""
+
+    jobs: list[tuple[LineKey, Job, dict[str, Outcome]]]
+    end: Position
+    is_full: bool
 
 
 class Intake:
-    """Where in the order of jobs the reading stands.
+    """Reads jobs; those decided before the first reading may have been judged in part.
 
     `seat_of` finds an evaluator by the identity with which it was selected, so that a job is judged
     by the version that its decision names.
@@ -29,43 +39,57 @@ class Intake:
     def __init__(self, db: Database, seat_of: SeatOf) -> None:
         self._db = db
         self._seat_of = seat_of
-        self._position = _START
-        self._former_until_ns = 0
+        self._former_until_ns: int | None = None
 
-    def read(self, limit: int) -> tuple[int, list[tuple[Job, dict[str, Outcome]]]]:
-        """Return (how many jobs were read, the jobs, each with outcomes that are clear already).
+    def read(self, reading: Reading, is_for: Callable[[LineKey], bool], limit: int) -> Page:
+        """Return the jobs of some lines.
 
         Raises: Unavailable or duckdb.Error when the database cannot be read now.
         """
         with self._db.read() as cursor:
-            if self._position == _START:
+            if self._former_until_ns is None:
                 self._former_until_ns = last_decided_ns(cursor)
-            found = pending_jobs(cursor, self._position, limit)
+            found = pending_jobs(cursor, reading.after, limit, of_runs=reading.of_runs)
             former = [job for job in found if job.decided_at_ns <= self._former_until_ns]
             judged, attempts = done_before(cursor, former)
-        jobs = [self._job(pending, judged, attempts) for pending in found]
-        if found:
-            self._position = found[-1].position
-        return len(found), jobs
+        owed = ((pending, self._owed(pending, judged, attempts)) for pending in found)
+        jobs = [
+            (key, part, _clear(part))
+            for pending, pairs in owed
+            for key, part in Job(pending=pending, pairs=pairs).parts()
+            if is_for(key)
+        ]
+        end = found[-1].position if found else reading.after
+        return Page(jobs=jobs, end=end, is_full=len(found) == limit)
 
-    def _job(
+    def read_all(self, limit: int) -> list[tuple[LineKey, Job, dict[str, Outcome]]]:
+        """Return live jobs of all lines, from the first one on."""
+        reading = Reading(of_runs=False, after=START, keys=frozenset())
+        return self.read(reading, lambda _: True, limit).jobs
+
+    def _owed(
         self, pending: PendingJob, judged: Pairs, attempts: Mapping[tuple[str, str], int]
-    ) -> tuple[Job, dict[str, Outcome]]:
-        job = Job(pending=pending)
-        clear: dict[str, Outcome] = {}
+    ) -> dict[str, Pair]:
+        pairs = {}
         for name, identity in zip(pending.evaluators, pending.fingerprints, strict=True):
             key = (pending.decision_id, name)
-            if key in judged:
-                continue
-            made = attempts.get(key, 0)
-            seat = self._seat_of(identity)
-            if seat is None:
-                seat = _unknown(name, identity)
-                clear[name] = Skip(f"the evaluator {name!r} was changed before it could judge this")
-            job.pairs[name] = pair = Pair(seat=seat, failed=made, noted=made)
-            if name not in clear and pair.is_abandoned:
-                clear[name] = pair.abandoned()
-        return job, clear
+            if key not in judged:
+                made = attempts.get(key, 0)
+                seat = self._seat_of(identity) or _unknown(name, identity)
+                pairs[name] = Pair(seat=seat, failed=made, noted=made)
+        return pairs
+
+
+def _clear(job: Job) -> dict[str, Outcome]:
+    return dict(_clear_outcomes(job))
+
+
+def _clear_outcomes(job: Job) -> Iterator[tuple[str, Outcome]]:
+    for name, pair in job.pairs.items():
+        if not pair.seat.type:
+            yield name, Skip(f"the evaluator {name!r} was changed before it could judge this")
+        elif pair.is_abandoned:
+            yield name, pair.abandoned()
 
 
 def _unknown(name: str, identity: str) -> Seat:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tracejury.result import Failure
-from tracejury_collector.jury.roster import Seat
+from tracejury_collector.jury.roster import LaneName, Seat
 from tracejury_collector.store.ledger import Attempt, PendingJob
 
 MAX_ATTEMPTS = 3
 MAX_LOSSES = 10
+
+LineKey = tuple[LaneName, str]
+"""A line of jobs: its lane, and what is asked there; "" where nothing is, or nobody says what."""
 
 
 @dataclass(slots=True)
@@ -29,6 +33,11 @@ class Pair:
         """Whether it was tried often enough."""
         return self.failed >= MAX_ATTEMPTS
 
+    @property
+    def is_suspect(self) -> bool:
+        """Whether the next attempt is the last: it shall harm, and be harmed by, no other."""
+        return self.failed == MAX_ATTEMPTS - 1
+
     def abandoned(self) -> Failure:
         """Return the outcome of a pair that was tried often enough."""
         message = (
@@ -39,35 +48,31 @@ class Pair:
 
 @dataclass(slots=True)
 class Job:
-    """A selected decision on its way through the jury; holds no trace.
+    """What a selected decision asks of one line of the jury; holds no trace.
 
-    `lost` counts processes that died with it in hand while they ran no evaluator. `other` is the
-    part of the same decision that goes another way.
+    `lost` counts processes that died with it in hand while they ran no evaluator.
     """
 
     pending: PendingJob
     lost: int = 0
     pairs: dict[str, Pair] = field(default_factory=dict)
-    other: Job | None = field(default=None, repr=False)
 
     @property
-    def owes(self) -> bool:
-        """Whether any evaluator of the decision still owes a result."""
-        return bool(self.pairs or (self.other and self.other.pairs))
+    def is_of_run(self) -> bool:
+        """Whether it was asked for, and gives way to live ones."""
+        return bool(self.pending.run_id)
 
-    @property
-    def is_for_queries(self) -> bool:
-        """Whether the store judges it, not the jury's processes."""
-        return any(pair.seat.is_query for pair in self.pairs.values())
-
-    def parted(self) -> list[Job]:
-        """Return the parts that owe something: for the jury's processes, for the store."""
-        queries = {name: pair for name, pair in self.pairs.items() if pair.seat.is_query}
-        if queries and len(queries) < len(self.pairs):
-            self.other = Job(pending=self.pending, pairs=queries, other=self)
-            self.pairs = {name: self.pairs[name] for name in self.pairs if name not in queries}
-            return [self, self.other]
-        return [self] if self.pairs else []
+    def parts(self) -> Iterator[tuple[LineKey, Job]]:
+        """Yield what each line is to judge; of those who wait, each evaluator by itself."""
+        quick = {name: p for name, p in self.pairs.items() if p.seat.lane == "quick"}
+        queries = {name: p for name, p in self.pairs.items() if p.seat.lane == "query"}
+        if quick:
+            yield QUICK, Job(pending=self.pending, pairs=quick)
+        if queries:
+            yield QUERY, Job(pending=self.pending, pairs=queries)
+        for name, pair in self.pairs.items():
+            if pair.seat.lane == "waiting":
+                yield line_key(pair.seat), Job(pending=self.pending, pairs={name: pair})
 
     def attempts(self, now_ns: int) -> list[Attempt]:
         """Return the attempts that are about to begin and are not in the ledger yet."""
@@ -97,3 +102,13 @@ class Job:
             n=pair.noted,
             started_at_ns=started_at_ns,
         )
+
+
+QUICK: LineKey = ("quick", "")
+QUERY: LineKey = ("query", "")
+
+
+def line_key(seat: Seat) -> LineKey:
+    """Return the line of an evaluator: those that ask the same place share one."""
+    places = sorted({asked.place for asked in seat.asked}) if seat.lane == "waiting" else ()
+    return seat.lane, " and ".join(places)

@@ -14,19 +14,25 @@ from queue import SimpleQueue
 from tracejury_collector.config import Config, JurySettings
 from tracejury_collector.ipc import BrokenFrame, read_frame, write_frame
 from tracejury_collector.jury.confinement import address_space_bytes, confine
-from tracejury_collector.jury.judging import Bench
+from tracejury_collector.jury.judging import Bench, Members
+from tracejury_collector.jury.juror import JurorLane
+from tracejury_collector.jury.outbox import Outbox
 from tracejury_collector.jury.progress import Progress
-from tracejury_collector.jury.protocol import JudgeOrder, hello, leaving, outcomes_frame, read_judge
+from tracejury_collector.jury.protocol import JudgeOrder, hello, leaving, read_judge
 from tracejury_collector.jury.roster import RegistryFactory
 from tracejury_evaluators.endpoint import use_endpoint
 
 log = logging.getLogger(__name__)
 
 DRAIN_S = 1.0
+FLUSH_S = 0.05
+"""Outcomes of computing evaluators are handed back this often, so that a crash loses few."""
 _CLOSE_S = 0.2
 _RECONNECT_S = (0.05, 0.5)
 _FULL = 0.6
 """Share of the memory limit above which the process makes way for a fresh one."""
+_LONGEST_S = 3600.0
+"""What a process that makes way gives to what it still runs: each run has a limit of its own."""
 
 
 async def run(
@@ -35,6 +41,7 @@ async def run(
     stop: asyncio.Event,
     *,
     registry: RegistryFactory,
+    lane: JurorLane = "quick",
 ) -> None:
     """Judge until `stop` is set, or until evaluators have left too little memory to go on.
 
@@ -43,7 +50,9 @@ async def run(
     confine(config.jury.memory)
     use_endpoint(config.judge.endpoint())
     leave = asyncio.create_task(stop.wait())
-    bench_registry = registry()
+    members = Members(registry())
+    slots = 1 if lane == "quick" else -(-config.judge.concurrency // config.jury.judges)
+    path = Path(f"{store_socket}.{os.getpid()}.progress")
     delay_s = _RECONNECT_S[0]
     while not stop.is_set():
         try:
@@ -53,9 +62,12 @@ async def run(
             delay_s = min(delay_s * 2, _RECONNECT_S[1])
             continue
         delay_s = _RECONNECT_S[0]
-        progress = Progress.create(Path(f"{store_socket}.{os.getpid()}.progress"))
-        session = _Session(Bench(bench_registry, progress), writer, config.jury)
-        write_frame(writer, hello(os.getpid(), Path(f"{store_socket}.{os.getpid()}.progress")))
+        progress = Progress.create(path, slots)
+        benches = [
+            Bench(members, progress, slot, ends_late=lane == "waiting") for slot in range(slots)
+        ]
+        session = _Session(benches, writer, config.jury, lane)
+        write_frame(writer, hello(os.getpid(), lane, path))
         if await session.serve(reader, leave):
             break
     logging.shutdown()
@@ -63,36 +75,57 @@ async def run(
 
 
 class _Session:
-    """One connection to the store; evaluators run in a thread of its own."""
+    """One connection to the store; each bench judges in a thread of its own."""
 
-    def __init__(self, bench: Bench, writer: asyncio.StreamWriter, settings: JurySettings) -> None:
-        self._bench = bench
+    def __init__(
+        self,
+        benches: list[Bench],
+        writer: asyncio.StreamWriter,
+        settings: JurySettings,
+        lane: JurorLane,
+    ) -> None:
+        self._benches = benches
         self._writer = writer
         self._settings = settings
+        self._lane = lane
         self._loop = asyncio.get_running_loop()
+        self._outbox = Outbox(writer, FLUSH_S if lane == "quick" else 0.0)
         self._orders: SimpleQueue[JudgeOrder | None] = SimpleQueue()
         self._leaving = threading.Event()
         self._full = asyncio.Event()
         self._finished = asyncio.Event()
+        self._judging = len(benches)
 
     async def serve(self, reader: asyncio.StreamReader, leave: asyncio.Task[bool]) -> bool:
         """Serve the connection until it ends; return whether the process must leave."""
-        threading.Thread(target=self._judge_orders, name="evaluators", daemon=True).start()
+        for bench in self._benches:
+            threading.Thread(
+                target=self._judge_orders, args=[bench], name="evaluators", daemon=True
+            ).start()
         receive = asyncio.create_task(self._receive(reader))
         full = asyncio.create_task(self._full.wait())
         await asyncio.wait([receive, leave, full], return_when=asyncio.FIRST_COMPLETED)
         self._leaving.set()
-        self._orders.put(None)
-        if leave.done():
+        for _ in self._benches:
+            self._orders.put(None)
+        if leave.done() or (self._lane == "waiting" and full.done()):
             write_frame(self._writer, leaving())
-        lost = receive.done() and not leave.done()
-        finished = await self._drain(self._settings.timeout if lost else DRAIN_S)
+        finished = await self._drain(self._patience_s(leave, receive))
         for task in (receive, full):
             task.cancel()
         self._writer.close()
         with contextlib.suppress(OSError, TimeoutError):
             await asyncio.wait_for(self._writer.wait_closed(), _CLOSE_S)
         return leave.done() or self._full.is_set() or not finished
+
+    def _patience_s(self, leave: asyncio.Task[bool], receive: asyncio.Task[None]) -> float:
+        """How long what runs is waited for."""
+        if leave.done():
+            return DRAIN_S
+        if self._lane == "waiting":
+            # what others work on has been paid for; without a store nobody wants it any more
+            return DRAIN_S if receive.done() else _LONGEST_S
+        return self._settings.timeout if receive.done() else DRAIN_S
 
     async def _receive(self, reader: asyncio.StreamReader) -> None:
         with contextlib.suppress(asyncio.IncompleteReadError, BrokenFrame, OSError):
@@ -101,19 +134,27 @@ class _Session:
                 self._orders.put(read_judge(header, payload))
 
     async def _drain(self, limit_s: float) -> bool:
-        """Wait for the running evaluator and hand over what is done; return whether it ended."""
+        """Wait for the running evaluators and hand over what is done; return whether they ended."""
         with contextlib.suppress(TimeoutError, OSError):
             async with asyncio.timeout(limit_s):
                 await self._finished.wait()
+        self._outbox.flush()
+        with contextlib.suppress(TimeoutError, OSError):
+            async with asyncio.timeout(_CLOSE_S):
                 await self._writer.drain()
         return self._finished.is_set()
 
-    def _judge_orders(self) -> None:
-        """Judge what comes; the body of the evaluators' thread."""
+    def _judge_orders(self, bench: Bench) -> None:
+        """Judge what comes; the body of a thread."""
         while (order := self._orders.get()) is not None and not self._must_leave():
-            self._bench.judge(order, partial(self._send, order.id), self._must_leave)
+            bench.judge(order, partial(self._outbox.put, order.id), self._must_leave)
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._finished.set)
+            self._loop.call_soon_threadsafe(self._ended)
+
+    def _ended(self) -> None:
+        self._judging -= 1
+        if not self._judging:
+            self._finished.set()
 
     def _must_leave(self) -> bool:
         if address_space_bytes() > _FULL * self._settings.memory and not self._leaving.is_set():
@@ -121,8 +162,3 @@ class _Session:
             self._leaving.set()
             self._loop.call_soon_threadsafe(self._full.set)
         return self._leaving.is_set()
-
-    def _send(self, order_id: int, items: list[bytes], done: bool) -> None:
-        header, payload = outcomes_frame(order_id, items, done=done)
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(write_frame, self._writer, header, payload)

@@ -1,7 +1,8 @@
 """What a jury process is running right now, readable by the store even after its death.
 
-One number in shared memory: no message could say as cheaply, and as surely after a crash or
-under a held interpreter lock, which evaluator was running. 0 means none.
+One number for each run that it can have under way, in shared memory: no message could say as
+cheaply, and as surely after a crash or under a held interpreter lock, which evaluators were
+running. 0 means none.
 """
 
 from __future__ import annotations
@@ -15,22 +16,22 @@ _NUMBER = struct.Struct("=Q")
 
 
 class Progress:
-    """The shared number."""
+    """The shared numbers."""
 
     def __init__(self, memory: mmap.mmap) -> None:
         self._memory = memory
 
     @classmethod
-    def create(cls, path: Path) -> Progress:
-        """Return a new one in the file `path`, for the jury process."""
-        path.write_bytes(_NUMBER.pack(0))
+    def create(cls, path: Path, slots: int = 1) -> Progress:
+        """Return new ones in the file `path`, for the jury process."""
+        path.write_bytes(bytes(_NUMBER.size * slots))
         return cls._map(path)
 
     @classmethod
     def attach(cls, path: Path) -> Progress:
-        """Return the one in the file `path`, which has then served its purpose; for the store.
+        """Return those in the file `path`, which has then served its purpose; for the store.
 
-        Raises: OSError or ValueError if there is none.
+        Raises: OSError or ValueError if there are none.
         """
         progress = cls._map(path)
         path.unlink()
@@ -40,19 +41,26 @@ class Progress:
     def _map(cls, path: Path) -> Progress:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
-            return cls(mmap.mmap(descriptor, _NUMBER.size))
+            size_bytes = os.fstat(descriptor).st_size
+            if size_bytes % _NUMBER.size:
+                raise ValueError(f"{size_bytes} bytes are no whole numbers")
+            return cls(mmap.mmap(descriptor, size_bytes))
         finally:
             os.close(descriptor)
 
     @property
-    def run(self) -> int:
-        """The number of the present run, 0 while nothing runs."""
-        number: int = _NUMBER.unpack_from(self._memory)[0]
-        return number
+    def slots(self) -> int:
+        """How many runs can be under way."""
+        return len(self._memory) // _NUMBER.size
 
-    def mark(self, run: int) -> None:
+    @property
+    def runs(self) -> list[int]:
+        """The numbers of the present runs, 0 where nothing runs."""
+        return [number for (number,) in _NUMBER.iter_unpack(self._memory[:])]
+
+    def mark(self, run: int, slot: int = 0) -> None:
         """Say that this run begins; 0 that nothing runs."""
-        _NUMBER.pack_into(self._memory, 0, run)
+        _NUMBER.pack_into(self._memory, slot * _NUMBER.size, run)
 
     def close(self) -> None:
         """Let go of the memory."""

@@ -1,6 +1,7 @@
 """The frames between the store and a jury process.
 
-    jury -> store   {"op": "hello", "role": "jury", "pid": N, "progress": PATH}
+    jury -> store   {"op": "hello", "role": "jury", "lane": "quick" | "waiting", "pid": N,
+                     "progress": PATH}
     store -> jury   {"op": "judge", "id": N, "evaluators": LENGTH,
                      "jobs": [{"run": N, "evaluators": [IDENTITY, ...], "length": LENGTH}, ...]}
                     payload: the evaluators as JSON {IDENTITY: {"type", "config", "criteria",
@@ -58,9 +59,9 @@ class RunOutcome:
     duration_ms: float
 
 
-def hello(pid: int, progress: Path) -> Header:
-    """Return the header that introduces a jury process."""
-    return {"op": "hello", "role": "jury", "pid": pid, "progress": str(progress)}
+def hello(pid: int, lane: str, progress: Path) -> Header:
+    """Return the header that introduces a jury process; `progress` says what it is running."""
+    return {"op": "hello", "role": "jury", "lane": lane, "pid": pid, "progress": str(progress)}
 
 
 def leaving() -> Header:

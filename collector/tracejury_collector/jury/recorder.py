@@ -23,6 +23,8 @@ GATHER_S = 0.1
 _RETRY_S = 0.5
 _LAST_WRITE_S = 2.0
 
+Written = Callable[[], None]
+
 
 class Recorder:
     """Writes results in the order they came; a database that is away only delays them."""
@@ -30,38 +32,54 @@ class Recorder:
     def __init__(self, db: Database, now_ns: Callable[[], int]) -> None:
         self._db = db
         self._now_ns = now_ns
-        self._waiting: list[Result] = []
+        self._waiting: list[tuple[Result, Written | None]] = []
         self._wake = asyncio.Event()
+        self._urgent = asyncio.Event()
         self._stop = asyncio.Event()
 
-    def record(self, job: Job, evaluator: str, outcome: Outcome, duration_ms: float | None) -> None:
-        """Take the outcome that an evaluator owed to a job."""
+    def record(
+        self,
+        job: Job,
+        evaluator: str,
+        outcome: Outcome,
+        duration_ms: float | None,
+        written: Written | None = None,
+    ) -> None:
+        """Take the outcome that an evaluator owed to a job; `written` is told once it is kept.
+
+        Who waits to be told is not kept waiting for others.
+        """
         pair = job.pairs.pop(evaluator)
-        self._waiting.append(
-            Result(
-                job=job.pending,
-                evaluator=evaluator,
-                type=pair.seat.type,
-                fingerprint=pair.seat.fingerprint,
-                criteria_hash=pair.seat.criteria_hash,
-                outcome=outcome,
-                duration_ms=duration_ms,
-                created_at_ns=self._now_ns(),
-                last=not job.owes,
-            )
+        result = Result(
+            job=job.pending,
+            evaluator=evaluator,
+            type=pair.seat.type,
+            fingerprint=pair.seat.fingerprint,
+            criteria_hash=pair.seat.criteria_hash,
+            outcome=outcome,
+            duration_ms=duration_ms,
+            created_at_ns=self._now_ns(),
         )
+        self._waiting.append((result, written))
         self._wake.set()
+        if written:
+            self._urgent.set()
 
     async def run(self) -> None:
         """Write until stopped and empty."""
         while self._waiting or not self._stop.is_set():
             await self._wake.wait()
             self._wake.clear()
+            self._urgent.clear()
             taken, self._waiting = self._waiting, []
-            if taken and not await self._write(taken):
+            if taken and not await self._write([result for result, _ in taken]):
                 self._waiting = taken + self._waiting
                 self._wake.set()
                 await asyncio.sleep(_RETRY_S)
+            else:
+                for _, written in taken:
+                    if written:
+                        written()
             if self._stop.is_set():
                 self._wake.set()
             else:
@@ -69,12 +87,13 @@ class Recorder:
 
     async def _gather(self) -> None:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._stop.wait(), GATHER_S)
+            await asyncio.wait_for(self._urgent.wait(), GATHER_S)
 
     async def stop(self, recording: asyncio.Task[None]) -> None:
         """Let `recording`, the task that runs this, write what is in; give up if it cannot."""
         self._stop.set()
         self._wake.set()
+        self._urgent.set()
         await asyncio.wait([recording], timeout=_LAST_WRITE_S)
         recording.cancel()
         with contextlib.suppress(asyncio.CancelledError):

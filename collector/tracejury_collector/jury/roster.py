@@ -26,7 +26,7 @@ class Builder(Protocol):
 RegistryFactory = Callable[[], Builder]
 DEFAULT_TIMEOUT_S = JurySettings().timeout
 
-Lane = Literal["quick", "waiting", "query"]
+LaneName = Literal["quick", "waiting", "query"]
 """Ways of judging that never wait for each other: by computing, by asking others, by a query."""
 
 
@@ -48,7 +48,7 @@ class Seat:
     asked: tuple[Asked, ...] = ()
 
     @property
-    def lane(self) -> Lane:
+    def lane(self) -> LaneName:
         """Where it is judged."""
         if self.is_query:
             return "query"

@@ -159,10 +159,15 @@ class Attempt:
 
 
 def pending_jobs(
-    cursor: duckdb.DuckDBPyConnection, after: tuple[int, str], limit: int
+    cursor: duckdb.DuckDBPyConnection, after: tuple[int, str], limit: int, *, of_runs: bool
 ) -> list[PendingJob]:
-    """Return jobs after this position, in order."""
-    bounds = {"decided_at_ns": after[0], "decision_id": after[1], "batch": limit}
+    """Return jobs after this position, in order: live ones, or those that runs asked for."""
+    bounds = {
+        "decided_at_ns": after[0],
+        "decision_id": after[1],
+        "of_runs": of_runs,
+        "batch": limit,
+    }
     return [
         PendingJob(
             decision_id=row[0],

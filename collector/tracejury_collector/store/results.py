@@ -59,7 +59,7 @@ _RESULTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One evaluator's outcome on a job; `last` if the job has all its results with this one."""
+    """One evaluator's outcome on a job."""
 
     job: PendingJob
     evaluator: str
@@ -69,22 +69,22 @@ class Result:
     outcome: Outcome
     duration_ms: float | None
     created_at_ns: int
-    last: bool
 
 
 class ResultsWrite:
-    """The write of results, each once; results of jobs that are gone are marked superseded."""
+    """The write of results, each once; jobs that have all of theirs end with it.
+
+    Results of jobs that are gone are marked superseded.
+    """
 
     def __init__(self, results: Sequence[Result]) -> None:
         self._results = arrow_table(_RESULTS, [_result_row(result) for result in results])
-        finished = [(r.job.decision_id,) for r in results if r.last]
-        self._finished = arrow_table({"decision_id": TEXT}, finished)
         self._since = min(r.job.decided_at_ns for r in results)
 
     def __call__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        with registered(connection, new_results=self._results, finished_jobs=self._finished):
+        with registered(connection, new_results=self._results):
             connection.execute(statement("insert_results"), [self._since])
-            connection.execute(statement("finish_jobs"))
+            connection.execute(statement("finish_jobs"), [self._since])
 
 
 def _result_row(result: Result) -> Row:

@@ -3,7 +3,8 @@ SELECT
     trace_id, revision, first_seq, last_seq, evaluators, fingerprints
 FROM base.jobs
 WHERE
-    decided_at >= make_timestamp_ns($decided_at_ns::BIGINT)
+    (run_id <> '') = $of_runs
+    AND decided_at >= make_timestamp_ns($decided_at_ns::BIGINT)
     AND (epoch_ns(decided_at) > $decided_at_ns OR decision_id > $decision_id)
 ORDER BY decided_at, decision_id
 LIMIT $batch
