@@ -112,6 +112,7 @@ class Draft:
     """Finished traces on their way to the commit: rows and JSON, no traces.
 
     `dumps` holds the JSON of those that are wanted by trace id, as far as there is room.
+    `revised` are the traces that are not open and hold nothing new.
     `give_way` is called before each trace is assembled, which is the long work.
     """
 
@@ -124,6 +125,7 @@ class Draft:
     completed_by: dict[str, CompletedBy] = field(default_factory=dict)
     dumps: dict[str, bytes] = field(default_factory=dict)
     dumped_bytes: int = 0
+    revised: set[str] = field(default_factory=set)
 
     @property
     def again(self) -> frozenset[str]:
@@ -144,6 +146,11 @@ class Draft:
         """Add a trace that cannot be read, so that it is decided like any other."""
         self.closing.append(trace.closing(Arrivals()))
         self._keep(trace.bare_revision(reason, self.now_ns))
+
+    def revise(self, revision: Revision) -> None:
+        """Add a revision of a trace that is not open: what it holds has come out differently."""
+        self.revised.add(revision.trace.trace_id)
+        self._keep(revision)
 
     def _keep(self, revision: Revision) -> None:
         trace_id = revision.trace.trace_id

@@ -35,6 +35,7 @@ from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.runs.desk import RunDesk
 from tracejury_collector.runs.driver import RunDriver
 from tracejury_collector.runs.estimating import is_free
+from tracejury_collector.renormalizing import Renormalizer
 from tracejury_collector.store.append import Appender
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.lag import Lag
@@ -103,6 +104,8 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             turns=turns,
         )
         driver = RunDriver(db, turns, jury.poke)
+        renormalizer = Renormalizer(db, worker.revise, time.time_ns)
+        worker.between(renormalizer.step)
         server = StoreServer(settings.store_socket, {"receiver": receivers, "jury": jury.handle})
         context = ApiContext(
             db=db,
@@ -111,6 +114,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             jury=jury,
             budgets=budgets,
             runs=RunDesk(db, driver, definitions, is_free),
+            renormalizer=renormalizer,
             ingest=make_ingest(appender, unread, config.limits),
             started_ns=time.time_ns(),
             version=version("tracejury"),

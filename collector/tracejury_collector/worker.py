@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import duckdb
@@ -34,6 +34,8 @@ from tracejury_collector.store.revisions import (
 )
 from tracejury_collector.store.rows import Revision
 from tracejury_collector.store.turns import Turns
+
+Operation = Callable[[duckdb.DuckDBPyConnection], None]
 
 log = logging.getLogger(__name__)
 
@@ -99,6 +101,7 @@ class Worker:
         self._unreadable: dict[str, str] = {}
         self._given_up: set[str] = set()
         self._turns = turns or Turns(db)
+        self._between: Callable[[], bool] = lambda: False
 
     def run(self, stop: threading.Event) -> None:
         """Work until `stop` is set; a database that is away only delays it."""
@@ -108,6 +111,8 @@ class Worker:
                 if self.tick() >= self._batch_traces:
                     pause_s = 0.0
                 self._batch_traces = min(BATCH_TRACES, self._batch_traces * 2)
+                if self._step_between():
+                    pause_s = 0.0
             except duckdb.OutOfMemoryException as error:
                 log.warning(
                     "a batch of finished traces is too large: %s", str(error).partition("\n")[0]
@@ -121,6 +126,30 @@ class Worker:
                 log.exception("a batch of finished traces failed")
                 self._isolate(f"{type(error).__name__}: {error}")
             stop.wait(pause_s)
+
+    def between(self, step: Callable[[], bool]) -> None:
+        """Have `step` called after each tick; it says whether it is to be called again at once."""
+        self._between = step
+
+    def _step_between(self) -> bool:
+        try:
+            return self._between()
+        except (Unavailable, duckdb.Error) as error:
+            log.warning("history cannot be read again now: %s", error)
+        except Exception:
+            log.exception("reading history again failed")
+        return False
+
+    def revise(self, revisions: Sequence[Revision], also: Operation) -> None:
+        """Write new revisions of traces that are not open, and `also`, in one commit.
+
+        Every rule decides on them. Only in the thread that ticks.
+        """
+        draft = Draft(now_ns=self._now_ns(), is_wanted=self._may_be_judged, give_way=self._give_way)
+        for revision in revisions:
+            draft.revise(revision)
+        with self._turns.take(draft.now_ns) as decided_ns:
+            self._write(draft, decided_ns, also)
 
     def _isolate(self, reason: str) -> None:
         """After a failure that is no fault of the database: find the trace, finish it bare."""
@@ -236,7 +265,7 @@ class Worker:
         subjects = trace_subjects(traces, self._max_revisions, former_ns)
         return self.decider.decide(self._in_force(), subjects, traces, decided_ns)
 
-    def _write(self, draft: Draft, decided_ns: int) -> None:
+    def _write(self, draft: Draft, decided_ns: int, also: Operation | None = None) -> None:
         """Write the batch in one transaction, then tell the jury."""
         tables = draft.rows.tables()
         decisions = self._decide(tables["traces"], decided_ns)
@@ -244,9 +273,12 @@ class Worker:
         for decision in decisions:
             ledger.add(decision, decided_ns)
         batch = FinishedBatch(
-            closing=draft.closing, tables={**tables, **ledger.tables()}, again=draft.again
+            closing=draft.closing,
+            revised=frozenset(draft.revised),
+            tables={**tables, **ledger.tables()},
+            again=draft.again,
         )
-        write = FinishedWrite(batch, self._db.tally)
+        write = FinishedWrite(batch, self._db.tally, also)
         closed, carried_over = self._db.write(write).result()
         self.decider.note((d for d in decisions if d.subject.target_id in closed), decided_ns)
         for trace_id in closed - carried_over:

@@ -37,6 +37,7 @@ COMMANDS = [
     "sql",
     "import",
     "dialects",
+    "renormalize",
     "doctor",
 ]
 NOBODY = "http://127.0.0.1:9"

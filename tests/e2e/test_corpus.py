@@ -103,3 +103,14 @@ def test_sent_again_nothing_is_stored_twice(service: RunningService) -> None:
     before = service.sql("SELECT count(*) FROM spans")
     replay(service, CORPUS / "captures" / "oi_langgraph")
     assert service.sql("SELECT count(*) FROM spans") == before
+
+
+def test_what_was_recorded_is_read_again_as_it_was(service: RunningService) -> None:
+    answer = service.client.post(f"{service.api}/api/renormalizations", json={"dry_run": True})
+    assert answer.status_code == 202, answer.text
+    path = f"/api/renormalizations/{answer.json()['id']}"
+    eventually(lambda: service.get(path)["state"] == "done", "all is read again", log=service.log)
+    report = service.get(path)["report"]
+    assert (report["columns"], report["unreadable"]) == ({}, 0)
+    assert report["spans"] == service.sql("SELECT count(*) FROM spans")[0][0]
+    assert report["traces"] == service.sql("SELECT count(*) FROM traces")[0][0]

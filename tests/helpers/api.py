@@ -28,6 +28,7 @@ from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.runs.desk import RunDesk
 from tracejury_collector.runs.driver import RunDriver
 from tracejury_collector.runs.estimating import is_free
+from tracejury_collector.renormalizing import Renormalizer
 from tracejury_collector.store.append import Appender
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.turns import Turns
@@ -126,6 +127,7 @@ def _context(
         jury=jury,
         budgets=budgets,
         runs=runs,
+        renormalizer=Renormalizer(db, worker.revise, worker._now_ns),
         ingest=make_ingest(appender, UnreadLog(db), config.limits),
         started_ns=START_NS,
         version="0.0.test",

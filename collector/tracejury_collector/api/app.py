@@ -14,6 +14,7 @@ from tracejury_collector.api import (
     dialects,
     health,
     imports,
+    renormalizations,
     results,
     runs,
     sessions,
@@ -64,7 +65,19 @@ def create_app(context: ApiContext) -> FastAPI:
     app.state.run_streams = set()
     app.state.metrics = Metrics(lambda: service_metrics(context))
     install_problems(app)
-    for module in (imports, traces, sessions, results, runs, sql, types, budgets, dialects, health):
+    for module in (
+        imports,
+        traces,
+        sessions,
+        results,
+        runs,
+        sql,
+        types,
+        budgets,
+        dialects,
+        renormalizations,
+        health,
+    ):
         app.include_router(module.router)
     app.openapi = _described(app.openapi)  # type: ignore[method-assign]
     # The last one added sees a request first.

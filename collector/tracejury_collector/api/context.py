@@ -12,6 +12,7 @@ from tracejury_collector.jury.budgets import Budgets
 from tracejury_collector.jury.catalog import DescribedType
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.runs.desk import RunDesk
+from tracejury_collector.renormalizing import Renormalizer
 from tracejury_collector.store.database import Database
 from tracejury_collector.worker import Worker
 
@@ -48,6 +49,7 @@ class ApiContext:
     jury: JuryPool
     budgets: Budgets
     runs: RunDesk
+    renormalizer: Renormalizer
     ingest: Callable[[Signal, Encoding, bytes], Future[Ingested]]
     started_ns: int
     version: str

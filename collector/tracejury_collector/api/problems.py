@@ -32,6 +32,7 @@ _ERRORS: tuple[tuple[type[Exception], int, str, str, str], ...] = (
     (errors.NotFound, 404, "not_found", "Not found", "check the id"),
     (errors.InvalidRequest, 422, "invalid_request", "The request is not valid", _REMEDY),
     (errors.TooManyRuns, 409, "too_many_runs", "Too many runs go on", "wait, or cancel one"),
+    (errors.Conflict, 409, "conflict", "It does not fit to what is there", "look at what is there"),
     (errors.SqlRefused, 422, "sql_refused", "The SQL was refused", _SQL_REMEDY),
     (errors.Unavailable, 503, "unavailable", "Try again soon", "send the same request again"),
     (TracejuryError, 400, "bad_request", "The request cannot be served", _REMEDY),

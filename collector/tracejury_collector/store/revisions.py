@@ -101,9 +101,11 @@ class FinishedBatch:
     """What one commit writes: every trace in it is closed, those with news have a revision.
 
     `tables` are the new rows by table, `again` the traces that had a revision before.
+    `revised` are traces that were closed before and come out differently.
     """
 
     closing: Sequence[Closing]
+    revised: frozenset[str] = frozenset()
     tables: Mapping[str, pa.Table]
     again: frozenset[str]
 
@@ -183,8 +185,15 @@ def newly_reopened(cursor: duckdb.DuckDBPyConnection, after_seq: int) -> tuple[i
 class FinishedWrite:
     """The write of a batch; prepared outside of the writer's thread, run inside of it."""
 
-    def __init__(self, batch: FinishedBatch, tally: Callable[..., None]) -> None:
+    def __init__(
+        self,
+        batch: FinishedBatch,
+        tally: Callable[..., None],
+        also: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
+    ) -> None:
+        """Write `also` in the same commit."""
         self._batch = batch
+        self._also = also
         self._tally = tally
         self._closing = _closing_table(batch.closing)
 
@@ -196,7 +205,7 @@ class FinishedWrite:
         carried_over: set[str] = set()
         with registered(connection, closing=self._closing):
             rows = connection.execute(statement("kept_traces")).fetchall()
-            kept = {row[0] for row in rows}
+            kept = {row[0] for row in rows} | self._still_closed(connection)
             self._supersede(connection, kept)
             self._insert(connection, kept)
             self._drop_duplicates(connection, kept)
@@ -205,7 +214,18 @@ class FinishedWrite:
                 rows = connection.execute(statement("carry_over_traces")).fetchall()
                 carried_over = {row[0] for row in rows}
             connection.execute(statement("close_traces"))
+        if self._also is not None:
+            self._also(connection)
         return kept, carried_over
+
+    def _still_closed(self, connection: duckdb.DuckDBPyConnection) -> set[str]:
+        """Return the revised traces that were not opened again meanwhile."""
+        if not self._batch.revised:
+            return set()
+        rows = [(trace_id,) for trace_id in sorted(self._batch.revised)]
+        with registered(connection, revised=arrow_table({"trace_id": TEXT}, rows)):
+            opened = connection.execute(statement("still_open")).fetchall()
+        return set(self._batch.revised - {row[0] for row in opened})
 
     def _supersede(self, connection: duckdb.DuckDBPyConnection, kept: set[str]) -> None:
         rows = [(trace_id,) for trace_id in self._batch.again & kept]
@@ -216,7 +236,7 @@ class FinishedWrite:
                 connection.execute(statement(name))
 
     def _insert(self, connection: duckdb.DuckDBPyConnection, kept: set[str]) -> None:
-        left = len(kept) < len(self._batch.closing)
+        left = len(kept) < len(self._batch.closing) + len(self._batch.revised)
         for name, table in self._batch.tables.items():
             rows = _only(table, kept) if left else table
             if rows.num_rows:

@@ -36,6 +36,7 @@ from tracejury.rest.runs import (
     RunState,
     ShareEstimate,
 )
+from tracejury.rest.renormalizations import Renormalization, RenormalizationReport
 from tracejury.rest.traces import (
     Explanation,
     Flags,
@@ -67,6 +68,8 @@ __all__ = [
     "Imported",
     "Page",
     "Problem",
+    "Renormalization",
+    "RenormalizationReport",
     "Result",
     "Run",
     "RunCounts",

@@ -1,1 +1,1 @@
-SELECT count(*) FROM base.jobs
+SELECT count(*) AS jobs FROM base.jobs
