@@ -52,6 +52,8 @@ class InvalidRequest(RequestError):
 
 class TooManyRuns(RequestError):
     """As many runs go on as may at a time."""
+
+
 class Conflict(RequestError):
     """The request does not fit to what is there now."""
 

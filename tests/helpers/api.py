@@ -25,10 +25,10 @@ from tracejury_collector.jury.building import CatalogSeats
 from tracejury_collector.jury.catalog import DescribedType
 from tracejury_collector.jury.describe import describe
 from tracejury_collector.jury.pool import JuryPool
+from tracejury_collector.renormalizing import Renormalizer
 from tracejury_collector.runs.desk import RunDesk
 from tracejury_collector.runs.driver import RunDriver
 from tracejury_collector.runs.estimating import is_free
-from tracejury_collector.renormalizing import Renormalizer
 from tracejury_collector.store.append import Appender
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.turns import Turns

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -196,10 +197,10 @@ def test_a_restart_knows_what_was_reopened(store: Bench) -> None:
 def test_a_trace_that_cannot_be_finished_stops_no_other(
     store: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails_on_three(traces: pa.Table) -> object:
+    def fails_on_three(traces: pa.Table, *others: Any) -> object:
         if trace_id(3) in traces.column("trace_id").to_pylist():
             raise MemoryError("no room for trace 3")
-        return evaluate(traces)
+        return evaluate(traces, *others)
 
     evaluate = store.definitions.in_force().conditions.evaluate
     monkeypatch.setattr(store.definitions.in_force().conditions, "evaluate", fails_on_three)

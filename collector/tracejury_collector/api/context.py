@@ -11,8 +11,8 @@ from tracejury_collector.config import Config
 from tracejury_collector.jury.budgets import Budgets
 from tracejury_collector.jury.catalog import DescribedType
 from tracejury_collector.jury.pool import JuryPool
-from tracejury_collector.runs.desk import RunDesk
 from tracejury_collector.renormalizing import Renormalizer
+from tracejury_collector.runs.desk import RunDesk
 from tracejury_collector.store.database import Database
 from tracejury_collector.worker import Worker
 

@@ -38,7 +38,6 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
         400: "the request cannot be parsed",
         403: "the host or origin is refused",
         404: "unknown id",
-        409: "it stands against what is there; the detail says what",
         409: "it does not fit to what is there now",
         413: "the body is over the limit",
         415: "the media type is not spoken here",

@@ -25,6 +25,7 @@ from tracejury.rest.operation import (
     SqlResult,
     UnreadAttribute,
 )
+from tracejury.rest.renormalizations import Renormalization, RenormalizationReport
 from tracejury.rest.runs import (
     ChangedVerdict,
     Comparison,
@@ -36,7 +37,6 @@ from tracejury.rest.runs import (
     RunState,
     ShareEstimate,
 )
-from tracejury.rest.renormalizations import Renormalization, RenormalizationReport
 from tracejury.rest.traces import (
     Explanation,
     Flags,
