@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tracejury_collector.conditions import Conditions
 from tracejury_collector.config import Budget, Config, RuleSpec
 from tracejury_collector.errors import ConfigError
-from tracejury_collector.jury.budgets import OVERALL
+from tracejury_collector.jury.budgets import OVERALL, Budgets
 from tracejury_collector.jury.roster import Seat
 from tracejury_collector.rules import Rule, TargetKind, compile_rules
 
@@ -28,6 +28,11 @@ class InForce:
     def rules_on(self, target: TargetKind) -> list[Rule]:
         """Return the rules that judge such targets."""
         return [rule for rule in self.rules if rule.target == target]
+
+    def asks(self, rule_name: str) -> bool:
+        """Return whether a rule holds an evaluator that asks a model, which costs."""
+        rules = (rule for rule in self.rules if rule.name == rule_name)
+        return any(self.seats[e.name].asked for rule in rules for e in rule.evaluators)
 
 
 def from_config(config: Config, seats: Mapping[str, Seat]) -> InForce:
@@ -54,6 +59,11 @@ def refuse_queries(rules: Iterable[Rule], seats: Mapping[str, Seat]) -> None:
                 f"rules.{rule.name}.evaluators: {queries[0]!r} is a query about traces and cannot "
                 "judge sessions; use it in a rule with target trace"
             )
+
+
+def budget_refusal(budgets: Budgets, in_force: InForce, rule_name: str) -> str:
+    """Say why a rule may select nothing more today; "" for one that costs nothing, too."""
+    return budgets.refusal(rule_name) if in_force.asks(rule_name) else ""
 
 
 def budgets_of(overall: Budget, rules: Iterable[Rule]) -> dict[str, Budget]:

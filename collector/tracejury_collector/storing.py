@@ -27,7 +27,7 @@ from tracejury_collector.export.itself import refuse_itself
 from tracejury_collector.export.transport import open_transport
 from tracejury_collector.http_server import http_server
 from tracejury_collector.importing import make_ingest
-from tracejury_collector.in_force import budgets_of
+from tracejury_collector.in_force import budget_refusal, budgets_of
 from tracejury_collector.jury.budgets import Budgets
 from tracejury_collector.jury.building import CatalogSeats
 from tracejury_collector.jury.catalog import Catalog
@@ -102,6 +102,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             reception=receivers.reception,
             is_pressed=appender.is_pressed,
             turns=turns,
+            budget_refusal=lambda rule: budget_refusal(budgets, definitions.in_force(), rule),
         )
         driver = RunDriver(db, turns, jury.poke)
         renormalizer = Renormalizer(db, worker.revise, time.time_ns)

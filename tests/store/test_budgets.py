@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.helpers.worker import Bench, Clock, bench, root
 from tracejury.result import Score, Spent
 from tracejury_collector.config import Budget
+from tracejury_collector.in_force import budget_refusal
 from tracejury_collector.jury.budgets import (
     DAY_NS,
     OVERALL,
@@ -111,6 +112,34 @@ def test_what_was_spent_is_known_after_a_restart(tmp_path: Path) -> None:
         assert gate.states()[0].spent == Amount(usd=0.02, tokens=200)
         assert gate.refusal("default")
         assert budgets(store, default=Budget(usd_per_day=1)).refusal("default") == ""
+
+
+def test_a_used_up_budget_ends_rules_with_judges_and_no_others(tmp_path: Path) -> None:
+    judge = {"model": "openai:any", "base_url": "http://127.0.0.1:9/v1"}
+    settings = {
+        "evaluators": {"helpful": {"type": "llm-relevance", "config": judge}},
+        "rules": {
+            "costly": {"evaluators": ["helpful", "no-loops"]},
+            "free": {"evaluators": ["no-loops"]},
+        },
+    }
+    with bench(tmp_path, settings) as store:
+        gate = budgets(store, overall=Budget(usd_per_day=0.01))
+        gate.settle(admitted(gate.admit("costly", JUDGE)), CENT)
+        in_force = store.definitions.in_force()
+        for rule in ("costly", "free"):
+            store.budget_refusals[rule] = budget_refusal(gate, in_force, rule)
+        store.spans(root())
+        store.after(4)
+        found = store.rows("SELECT rule, outcome, reason FROM base.decisions ORDER BY rule")
+        assert found == [
+            (
+                "costly",
+                "over_budget",
+                "the budget of all rules is used up: 0.01 of 0.01 USD a day (UTC)",
+            ),
+            ("free", "selected", "every trace that passes is judged"),
+        ]
 
 
 @given(
