@@ -14,6 +14,7 @@ from tracejury_collector.completion import (
     decide,
 )
 from tracejury_collector.errors import NotFound
+from tracejury_collector.rules import Rule
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.reads import decisions_of_trace, results_of_trace
 from tracejury_collector.store.revisions import Earlier, OpenTrace, open_trace
@@ -37,12 +38,24 @@ class _Facts:
     state: Completion | Waiting | None
     revisions: Sequence[Row]
     decisions: Sequence[Row]
+    rules: Mapping[str, Rule]
+
+    @property
+    def current(self) -> int:
+        """The number of the newest revision, 0 without one."""
+        return int(self.revisions[0]["revision"]) if self.revisions else 0
 
 
 def explain(
-    db: Database, trace_id: str, *, policy: CompletionPolicy, reception: Reception, now_ns: int
+    db: Database,
+    trace_id: str,
+    *,
+    policy: CompletionPolicy,
+    reception: Reception,
+    now_ns: int,
+    rules: Sequence[Rule] = (),
 ) -> dict[str, Any]:
-    """Return the story in words (`lines`) and as data.
+    """Return the story in words (`lines`) and as data; `rules` are those in force now.
 
     Raises: NotFound for a trace that never arrived.
     """
@@ -52,7 +65,11 @@ def explain(
         raise NotFound(f"no trace has the id {trace_id!r}; ids are 32 hex digits")
     state = decide(opened.activity, policy, now_ns, reception) if opened else None
     facts = _Facts(
-        opened=opened, state=state, revisions=revisions, decisions=_decisions(db, trace_id)
+        opened=opened,
+        state=state,
+        revisions=revisions,
+        decisions=_decisions(db, trace_id),
+        rules={rule.name: rule for rule in rules},
     )
     return {
         "trace_id": trace_id,
@@ -136,16 +153,53 @@ def _decision_lines(facts: _Facts) -> Iterator[str]:
     if facts.revisions and not facts.decisions:
         yield "no rule was in force when it was finished"
     for decision in facts.decisions:
-        outcome = decision["outcome"].replace("_", " ")
+        yield _decision_line(decision)
+        yield from (f"  {line}" for line in _remarks(decision, facts.rules))
+        is_old = decision["revision"] < facts.current
+        yield from (f"  {_evaluator_line(e, is_old=is_old)}" for e in decision["evaluators"])
+    if facts.revisions:
+        yield from _undecided_lines(facts)
+
+
+def _decision_line(decision: Row) -> str:
+    where = f"revision {decision['revision']}"
+    if decision["run_id"]:
+        where += f" in run {decision['run_id']}"
+    outcome = decision["outcome"].replace("_", " ")
+    return f"rule {decision['rule']!r} on {where}: {outcome}, {decision['reason']}"
+
+
+def _remarks(decision: Row, rules: Mapping[str, Rule]) -> Iterator[str]:
+    """Yield what a reader must know beside the reason: what it counts for, and under which rule."""
+    chance, upstream = decision["probability"], decision["upstream_probability"]
+    if decision["outcome"] == "selected" and chance and chance * upstream < 1:
+        before = f", after {_percent(upstream)} were kept upstream" if upstream < 1 else ""
+        yield f"counts for {1 / (chance * upstream):.4g}: drawn from {_percent(chance)}{before}"
+    rule = rules.get(decision["rule"])
+    if rule and not decision["run_id"] and rule.fingerprint != decision["rule_fingerprint"]:
+        yield "the rule has changed since"
+
+
+def _undecided_lines(facts: _Facts) -> Iterator[str]:
+    """Yield the rules of today that were not in force when the newest revision was finished."""
+    live = {
+        d["rule"] for d in facts.decisions if d["revision"] == facts.current and not d["run_id"]
+    }
+    for name in sorted(facts.rules.keys() - live):
         yield (
-            f"rule {decision['rule']!r} on revision {decision['revision']}: "
-            f"{outcome}, {decision['reason']}"
+            f"rule {name!r}: not in force when revision {facts.current} was finished; "
+            f"a run judges it (tracejury evaluate --rule {name})"
         )
-        yield from (f"  {_evaluator_line(e)}" for e in decision["evaluators"])
 
 
-def _evaluator_line(evaluator: Mapping[str, Any]) -> str:
+def _percent(share: float) -> str:
+    return f"{share * 100:g} %"
+
+
+def _evaluator_line(evaluator: Mapping[str, Any], *, is_old: bool) -> str:
     name = evaluator["evaluator"]
+    if is_old and evaluator["state"] != "done":
+        return f"{name}: not judged, a later revision took its place"
     if evaluator["state"] == "queued":
         return f"{name}: waits for the jury"
     if evaluator["state"] == "running":

@@ -201,6 +201,7 @@ class Worker:
             policy=self.policy,
             reception=self._reception(),
             now_ns=self._now_ns(),
+            rules=self._in_force().rules_on("trace"),
         )
 
     def _look_up_reopened(self, cursor: duckdb.DuckDBPyConnection) -> None:

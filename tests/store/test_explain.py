@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.helpers.worker import Bench, bench, child, root, trace_id
 from tracejury.result import Failure, Score
+from tracejury_collector.config import parse_config
 from tracejury_collector.errors import NotFound
+from tracejury_collector.sampling import is_sampled
 
-RULES = {
+RULES: dict[str, dict[str, Any]] = {
     "every": {"evaluators": ["no-loops"]},
     "slow": {"where": "latency_ms > 5000", "evaluators": ["no-loops"]},
 }
@@ -73,3 +76,54 @@ def test_a_reopened_trace_tells_of_both_revisions(store: Bench) -> None:
         "revision 1 (superseded): finished because its root ended and it fell quiet, 1 span",
     ]
     assert "  no-loops (superseded): failed with timeout, ran too long" in lines(store)
+
+
+def test_a_job_that_a_later_revision_took_the_place_of_does_not_wait(store: Bench) -> None:
+    store.spans(root())
+    store.after(4)
+    store.spans(child())
+    store.after(4)
+    found = lines(store)
+    waits = found.index("  no-loops: waits for the jury")
+    assert "revision 2" in found[waits - 1]
+    gone = found.index("  no-loops: not judged, a later revision took its place")
+    assert "revision 1" in found[gone - 1]
+
+
+def test_a_sampled_trace_says_what_it_counts_for(tmp_path: Path) -> None:
+    sample = {"rate": 0.0, "strata": {"half": {"where": "true", "rate": 0.5}}}
+    with bench(tmp_path, {"rules": {"r": {"sample": sample, "evaluators": ["no-loops"]}}}) as store:
+        taken = next(n for n in range(1, 99) if is_sampled(trace_id(n), "r", 0.5))
+        store.spans(root(taken, trace_state="ot=th:c"))
+        store.after(4)
+        assert store.worker.explain(trace_id(taken))["lines"][1:] == [
+            "rule 'r' on revision 1: selected, in the sample of 50 % of stratum 'half'",
+            "  counts for 8: drawn from 50 %, after 25 % were kept upstream",
+            "  no-loops: waits for the jury",
+        ]
+        (decision,) = store.worker.explain(trace_id(taken))["decisions"]
+        assert decision["stratum"] == "half"
+        assert (decision["sampled_by"], decision["upstream_probability"]) == ("trace", 0.25)
+
+
+def test_rules_that_came_or_changed_later_say_so(tmp_path: Path) -> None:
+    with bench(tmp_path, {"rules": {"every": RULES["every"]}}) as store:
+        store.spans(root())
+        store.after(4)
+        changed = {"every": {**RULES["every"], "where": "NOT has_error"}, "new": RULES["slow"]}
+        store.config = parse_config({"rules": changed})
+        store.restart()
+        assert lines(store)[1:] == [
+            "rule 'every' on revision 1: selected, every trace that passes is judged",
+            "  the rule has changed since",
+            "  no-loops: waits for the jury",
+            "rule 'new': not in force when revision 1 was finished; "
+            "a run judges it (tracejury evaluate --rule new)",
+        ]
+
+
+def test_without_any_rule_it_says_that_there_was_none(tmp_path: Path) -> None:
+    with bench(tmp_path, {"rules": {}}) as store:
+        store.spans(root())
+        store.after(4)
+        assert lines(store)[1:] == ["no rule was in force when it was finished"]
