@@ -39,15 +39,19 @@ class CompletionPolicy:
     max_age_ns: int
 
     def hold_ns(self, revision: int) -> int:
-        """Return how long late arrivals are gathered, at least, after so many revisions.
+        """Return how long late arrivals are gathered, at least, after so many revisions."""
+        return gathering_ns(revision, max(self.after_root_ns, _LEAST_HOLD_NS), self.max_age_ns)
 
-        The first revisions come after the usual wait. From then on the time doubles, up to
-        `max_age_ns`: a trace that never ends is assembled at that pace, not at that of its spans.
-        """
-        if revision <= _PROMPT_REVISIONS:
-            return 0
-        doublings = min(revision - _PROMPT_REVISIONS, _MAX_DOUBLINGS)
-        return min(max(self.after_root_ns, _LEAST_HOLD_NS) << doublings, self.max_age_ns)
+
+def gathering_ns(revision: int, wait_ns: int, max_ns: int) -> int:
+    """Return how long news are gathered before the revision after the `revision`-th.
+
+    The first revisions come after the usual wait. From then on the time doubles, up to `max_ns`:
+    what never ends is assembled at that pace, not at that of its spans.
+    """
+    if revision <= _PROMPT_REVISIONS:
+        return 0
+    return min(wait_ns << min(revision - _PROMPT_REVISIONS, _MAX_DOUBLINGS), max_ns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +93,7 @@ def decide(
         return decided
     if isinstance(decided, Waiting) and decided.due_ns >= held_until_ns:
         return decided
-    held = f"held for {_words(held_until_ns - now_ns)}: it was finished {activity.revision} times"
+    held = f"held for {in_words(held_until_ns - now_ns)}: it was finished {activity.revision} times"
     return Waiting(reason=f"{_state(activity, now_ns)}; {held}", due_ns=held_until_ns)
 
 
@@ -108,7 +112,7 @@ def _by_activity(
     if now_ns >= age_due_ns:
         return Completion(completed_by="max_age")
     due_ns = min(quiet_due_ns, age_due_ns)
-    news = f"finished in {_words(due_ns - now_ns)} without news"
+    news = f"finished in {in_words(due_ns - now_ns)} without news"
     return Waiting(reason=f"{_state(activity, now_ns)}; {news}", due_ns=due_ns)
 
 
@@ -122,11 +126,12 @@ def _state(activity: Activity, now_ns: int) -> str:
     else:
         state = "no root yet"
     spans = "1 span" if activity.span_count == 1 else f"{activity.span_count} spans"
-    ago = _words(max(0, now_ns - activity.last_seen_ns))
+    ago = in_words(max(0, now_ns - activity.last_seen_ns))
     return f"{state}, {spans}, last {ago} ago"
 
 
-def _words(duration_ns: int) -> str:
+def in_words(duration_ns: int) -> str:
+    """Return a duration as people say it."""
     seconds = duration_ns / 1e9
     if seconds < 10:
         return f"{seconds:.1f} s".replace(".0 s", " s")

@@ -6,10 +6,13 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
 from tracejury.assemble import assemble
 from tracejury.codec import dump_trace
 from tracejury.trace import Flags, Trace
 from tracejury_collector.completion import CompletedBy, Completion
+from tracejury_collector.store.columns import BIGINT, INTEGER, TEXT, arrow_table
 from tracejury_collector.store.loading import Arrivals, SeqRange
 from tracejury_collector.store.revisions import Closing, Earlier, OpenTrace
 from tracejury_collector.store.rows import Revision, RevisionRows
@@ -111,6 +114,7 @@ class FinishedTrace:
 class Draft:
     """Finished traces on their way to the commit: rows and JSON, no traces.
 
+    `sessions` says where they belong: (trace id, revision, project, session id, last arrival).
     `dumps` holds the JSON of those that are wanted by trace id, as far as there is room.
     `revised` are the traces that are not open and hold nothing new.
     `give_way` is called before each trace is assembled, which is the long work.
@@ -126,11 +130,17 @@ class Draft:
     dumps: dict[str, bytes] = field(default_factory=dict)
     dumped_bytes: int = 0
     revised: set[str] = field(default_factory=set)
+    sessions: list[tuple[str, int, str, str, int]] = field(default_factory=list)
 
     @property
     def again(self) -> frozenset[str]:
         """The traces that had a revision before."""
         return frozenset(r.trace_id for r in self.revisions if r.revision > 1)
+
+    def session_news(self) -> pa.Table:
+        """Return where the traces belong, for the sessions that have news by them."""
+        columns = {"trace_id": TEXT, "revision": INTEGER, "project": TEXT, "session_id": TEXT}
+        return arrow_table({**columns, "seen_ns": BIGINT}, self.sessions)
 
     def add(self, finished: Iterable[FinishedTrace], arrivals: dict[str, Arrivals]) -> None:
         """Add these traces; takes their arrivals out of the dict, to give memory back early."""
@@ -140,20 +150,22 @@ class Draft:
             self.closing.append(trace.closing(of_trace))
             revision = trace.revision(of_trace, self.now_ns)
             if revision is not None:
-                self._keep(revision)
+                self._keep(revision, trace.opened.activity.last_seen_ns)
 
     def add_bare(self, trace: FinishedTrace, reason: str) -> None:
         """Add a trace that cannot be read, so that it is decided like any other."""
         self.closing.append(trace.closing(Arrivals()))
-        self._keep(trace.bare_revision(reason, self.now_ns))
+        self._keep(trace.bare_revision(reason, self.now_ns), trace.opened.activity.last_seen_ns)
 
     def revise(self, revision: Revision) -> None:
         """Add a revision of a trace that is not open: what it holds has come out differently."""
         self.revised.add(revision.trace.trace_id)
-        self._keep(revision)
+        self._keep(revision, self.now_ns)
 
-    def _keep(self, revision: Revision) -> None:
+    def _keep(self, revision: Revision, seen_ns: int) -> None:
         trace_id = revision.trace.trace_id
+        number, session_id = revision.trace.revision, revision.trace.session_id
+        self.sessions.append((trace_id, number, revision.project, session_id, seen_ns))
         self.rows.add(revision)
         self.revisions.append(Earlier.of(revision))
         self.completed_by[trace_id] = revision.completed_by

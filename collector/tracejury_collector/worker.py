@@ -21,6 +21,7 @@ from tracejury_collector.finishing import Draft, FinishedTrace, chunks
 from tracejury_collector.in_force import InForce
 from tracejury_collector.jury.traces import TraceKey
 from tracejury_collector.rules import Decision, Subject, may_select
+from tracejury_collector.session_finishing import Sessions
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.ledger import Ledger
 from tracejury_collector.store.loading import load_arrivals
@@ -102,6 +103,7 @@ class Worker:
         self._given_up: set[str] = set()
         self._turns = turns or Turns(db)
         self._between: Callable[[], bool] = lambda: False
+        self.sessions = Sessions(db, config, self._turns, self.decider)
 
     def run(self, stop: threading.Event) -> None:
         """Work until `stop` is set; a database that is away only delays it."""
@@ -153,6 +155,8 @@ class Worker:
 
     def _isolate(self, reason: str) -> None:
         """After a failure that is no fault of the database: find the trace, finish it bare."""
+        if self.sessions.isolate(reason):
+            return
         if self._batch_traces > 1:
             self._batch_traces = 1
         elif len(self._taken) == 1:
@@ -170,6 +174,13 @@ class Worker:
         Raises: Unavailable or duckdb.Error when the database cannot be used now.
         """
         now_ns = self._now_ns()
+        finished = self._finish_traces(now_ns)
+        self._taken = []
+        if finished < self._batch_traces:
+            self._finish_sessions(now_ns)
+        return finished
+
+    def _finish_traces(self, now_ns: int) -> int:
         with self._db.read() as cursor:
             self._look_up_reopened(cursor)
             finished = self._due(cursor, now_ns, self._reception())
@@ -189,6 +200,11 @@ class Worker:
         for trace in finished:
             self._unreadable.pop(trace.trace_id, None)
         return len(finished)
+
+    def _finish_sessions(self, now_ns: int) -> None:
+        busy = {(e.project, e.session_id) for e in self._reopened.values() if e.session_id}
+        if self.sessions.tick(self._in_force(), now_ns, self._reception(), busy):
+            self._jury.poke()
 
     def explain(self, trace_id: str) -> dict[str, Any]:
         """Return the whole story of a trace, in words and data.
@@ -260,23 +276,27 @@ class Worker:
         )
         return any(may_select(rule, subject) for rule in self._in_force().rules_on("trace"))
 
-    def _decide(self, traces: pa.Table, decided_ns: int) -> list[Decision]:
+    def _decide(self, in_force: InForce, traces: pa.Table, decided_ns: int) -> list[Decision]:
         """Return one decision per rule and revision."""
         former_ns = {e.trace_id: e.completed_at_ns for e in self._reopened.values()}
         subjects = trace_subjects(traces, self._max_revisions, former_ns)
-        return self.decider.decide(self._in_force(), subjects, traces, decided_ns)
+        return self.decider.decide(in_force, subjects, traces, decided_ns)
 
     def _write(self, draft: Draft, decided_ns: int, also: Operation | None = None) -> None:
         """Write the batch in one transaction, then tell the jury."""
+        in_force = self._in_force()
         tables = draft.rows.tables()
-        decisions = self._decide(tables["traces"], decided_ns)
+        decisions = self._decide(in_force, tables["traces"], decided_ns)
         ledger = Ledger()
         for decision in decisions:
             ledger.add(decision, decided_ns)
+        tables |= ledger.tables()
+        if in_force.rules_on("session"):
+            tables["sessions"] = draft.session_news()
         batch = FinishedBatch(
             closing=draft.closing,
             revised=frozenset(draft.revised),
-            tables={**tables, **ledger.tables()},
+            tables=tables,
             again=draft.again,
         )
         write = FinishedWrite(batch, self._db.tally, also)

@@ -24,6 +24,7 @@ _INSERT = {
     "documents": "insert_documents",
     "decisions": "insert_decisions",
     "jobs": "insert_jobs",
+    "sessions": "note_sessions",
 }
 _SUPERSEDE = (
     "supersede_traces",
@@ -39,7 +40,7 @@ _DROP_DUPLICATES = {"spans": "drop_duplicate_spans", "logs": "drop_duplicate_log
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Earlier:
-    """The current revision of a trace that was opened again."""
+    """The current revision of a trace that was opened again; `session_id` "" is of no session."""
 
     trace_id: str
     revision: int
@@ -47,6 +48,8 @@ class Earlier:
     last_seq: int
     root_ended: bool
     completed_at_ns: int
+    project: str = ""
+    session_id: str = ""
 
     @classmethod
     def of(cls, revision: Revision) -> Earlier:
@@ -58,6 +61,8 @@ class Earlier:
             last_seq=revision.last_seq,
             root_ended=revision.root_ended,
             completed_at_ns=revision.completed_at_ns,
+            project=revision.project,
+            session_id=revision.trace.session_id,
         )
 
 
@@ -169,17 +174,11 @@ def newly_reopened(cursor: duckdb.DuckDBPyConnection, after_seq: int) -> tuple[i
         return after_seq, []
     bounds = {"after_seq": after_seq, "upto_seq": upto_seq}
     rows = cursor.execute(statement("earlier_revisions"), bounds).fetchall()
-    return upto_seq, [
-        Earlier(
-            trace_id=r[0],
-            revision=r[1],
-            first_seq=r[2],
-            last_seq=r[3],
-            root_ended=r[4],
-            completed_at_ns=r[5],
-        )
-        for r in rows
-    ]
+    names = (
+        *("trace_id", "revision", "first_seq", "last_seq", "root_ended", "completed_at_ns"),
+        *("project", "session_id"),
+    )
+    return upto_seq, [Earlier(**dict(zip(names, row, strict=True))) for row in rows]
 
 
 class FinishedWrite:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from tracejury_collector.store.columns import BIGINT, DOUBLE, TEXT, TEXTS, TIME
+from tracejury_collector.store.columns import BIGINT, BOOLEAN, DOUBLE, INTEGER, TEXT, TEXTS, TIME
 
 SESSION_COLUMNS: dict[str, pa.DataType] = {
     "session_id": TEXT,
@@ -32,3 +32,23 @@ SESSION_COLUMNS: dict[str, pa.DataType] = {
     "output": TEXT,
 }
 """The columns of the view `sessions`, over which the conditions of session rules are."""
+
+_MEMBER: dict[str, pa.DataType] = {
+    "trace_id": TEXT,
+    "revision": INTEGER,
+    "first_seq": BIGINT,
+    "last_seq": BIGINT,
+}
+REVISION_COLUMNS: dict[str, pa.DataType] = {
+    "target_id": TEXT,
+    "revision": INTEGER,
+    "project": TEXT,
+    "session_id": TEXT,
+    "traces": BIGINT,
+    "members": pa.list_(pa.struct(list(_MEMBER.items()))),
+    "first_seq": BIGINT,
+    "last_seq": BIGINT,
+    "completed_at": TIME,
+    "superseded": BOOLEAN,
+}
+"""The columns of `base.session_revisions`."""

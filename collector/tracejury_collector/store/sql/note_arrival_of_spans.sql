@@ -2,7 +2,7 @@
 -- nothing else opens no trace.
 INSERT INTO base.arrivals (
     trace_id, project, service_name, seen, first_seq, last_seq, root_seen, root_ended,
-    marker_seen, span_count
+    marker_seen, span_count, session_id
 )
 SELECT
     trace_id,
@@ -14,7 +14,8 @@ SELECT
     bool_or(parent_span_id = ''),
     bool_or(parent_span_id = '' AND end_time_unix_nano > 0),
     bool_or(marker),
-    count(*)
+    count(*),
+    arg_min(session_id, seq)
 FROM batch
 WHERE NOT is_label
 GROUP BY trace_id
