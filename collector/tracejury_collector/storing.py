@@ -33,9 +33,8 @@ from tracejury_collector.jury.building import CatalogSeats
 from tracejury_collector.jury.catalog import Catalog
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.renormalizing import Renormalizer
-from tracejury_collector.runs.desk import RunDesk
+from tracejury_collector.runs.desk import RunDesk, free_by, refusal_by
 from tracejury_collector.runs.driver import RunDriver
-from tracejury_collector.runs.estimating import is_free
 from tracejury_collector.store.append import Appender
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.lag import Lag
@@ -104,7 +103,8 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             turns=turns,
             budget_refusal=lambda rule: budget_refusal(budgets, definitions.in_force(), rule),
         )
-        driver = RunDriver(db, turns, jury.poke)
+        refusal = refusal_by(budgets.refusal, free_by(definitions.seat_of))
+        driver = RunDriver(db, turns, jury.poke, refusal=refusal)
         renormalizer = Renormalizer(db, worker.revise, time.time_ns)
         worker.between(renormalizer.step)
         server = StoreServer(settings.store_socket, {"receiver": receivers, "jury": jury.handle})
@@ -114,7 +114,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             worker=worker,
             jury=jury,
             budgets=budgets,
-            runs=RunDesk(db, driver, definitions, is_free),
+            runs=RunDesk(db, driver, definitions),
             renormalizer=renormalizer,
             ingest=make_ingest(appender, unread, config.limits),
             started_ns=time.time_ns(),

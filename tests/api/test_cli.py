@@ -33,6 +33,7 @@ COMMANDS = [
     "evaluate",
     "add evaluator",
     "register evaluator",
+    "runs",
     "budgets",
     "sql",
     "import",

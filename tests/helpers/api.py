@@ -28,7 +28,6 @@ from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.renormalizing import Renormalizer
 from tracejury_collector.runs.desk import RunDesk
 from tracejury_collector.runs.driver import RunDriver
-from tracejury_collector.runs.estimating import is_free
 from tracejury_collector.store.append import Appender
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.turns import Turns
@@ -95,7 +94,7 @@ def running_api(directory: Path, **settings: Any) -> Iterator[Api]:
         turns = Turns(db)
         worker = Worker(db, config, jury, definitions.in_force, clock, turns=turns)
         driver = RunDriver(db, turns, jury.poke, clock)
-        runs = RunDesk(db, driver, definitions, is_free, clock)
+        runs = RunDesk(db, driver, definitions, clock)
         context = _context(db, config, worker, jury, budgets, runs, appender, catalog.types)
         with TestClient(create_app(context), base_url="http://127.0.0.1:4319") as http:
             yield Api(

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.helpers.worker import Bench, root
-from tracejury_collector.runs.desk import RunDesk, RunProgress
+from tracejury_collector.runs.desk import RunDesk, RunProgress, free_by, refusal_by
 from tracejury_collector.runs.driver import RunDriver
-from tracejury_collector.runs.estimating import is_free
 from tracejury_collector.runs.plan import RunRequest
 from tracejury_collector.store.targets import TargetFilter
 
@@ -18,6 +17,7 @@ class Runs:
     """The desk and the driver over the parts of a bench."""
 
     store: Bench
+    refusal: str = ""
     driver: RunDriver = field(init=False)
     desk: RunDesk = field(init=False)
 
@@ -27,8 +27,11 @@ class Runs:
     def open(self) -> None:
         """Build both, as after a start of the store."""
         bench = self.store
-        self.driver = RunDriver(bench.db, bench.turns, bench.jury.poke, bench.clock)
-        self.desk = RunDesk(bench.db, self.driver, bench.definitions, is_free, bench.clock)
+        refusal = refusal_by(lambda _: self.refusal, free_by(bench.definitions.seat_of))
+        self.driver = RunDriver(
+            bench.db, bench.turns, bench.jury.poke, bench.clock, refusal=refusal
+        )
+        self.desk = RunDesk(bench.db, self.driver, bench.definitions, bench.clock)
 
     def restart(self) -> None:
         """Stop and start the store, as after a kill between two commits."""

@@ -11,6 +11,7 @@ import pytest
 from tests.helpers.runs import Runs, finish
 from tests.helpers.worker import Bench, bench, child, root, trace_id
 from tracejury.result import Failure, Score, Skip, Spent
+from tracejury_collector.config import EvaluatorSpec
 from tracejury_collector.errors import InvalidRequest, NotFound, SqlRefused, TooManyRuns
 from tracejury_collector.runs import driver as driving
 from tracejury_collector.runs.choosing import decide_targets
@@ -222,6 +223,23 @@ def test_only_a_changed_evaluator_judges_again(tmp_path: Path) -> None:
         assert runs.show(run_id).counts.left_out == {"non-empty-output": 3}
 
 
+def test_a_candidate_is_known_after_a_restart(runs: Runs) -> None:
+    words = EvaluatorSpec(type="word-count", config={"max_words": 9})
+    run_id = runs.start(shadow=("no-loops", words))
+    runs.decide()
+    runs.restart()
+    plan = plan_of(runs.show(run_id).run.plan)
+    assert [e.name for e in plan.evaluators] == ["no-loops", "no-loops@candidate"]
+    seat = runs.store.definitions.seat_of(plan.evaluators[1].fingerprint)
+    assert seat is not None
+    assert seat.config["max_words"] == 9
+    runs.store.judge(PASS)
+    runs.decide()
+    compared = runs.desk.comparison(runs.show(run_id))
+    assert compared is not None
+    assert (compared.agreement.n, compared.changed) == (40, [])
+
+
 def test_what_broke_is_judged_again(runs: Runs) -> None:
     runs.store.judge(Failure(error_type="timeout", message="late"))
     assert len(_selected(runs, evaluators=("no-loops",))) == 40
@@ -270,6 +288,23 @@ def test_cost_is_estimated_from_former_judgements(
         assert (found.evaluators[0].basis, found.evaluators[0].samples) == ("same_version", 40)
 
 
+def test_a_run_that_costs_waits_for_its_budget(tmp_path: Path) -> None:
+    judge = {"type": "webhook", "config": {"url": "http://127.0.0.1:9/"}}
+    settings = {"evaluators": {"asked": judge}, "rules": {"r": {"evaluators": ["asked"]}}}
+    with bench(tmp_path, settings) as store:
+        finish(store, range(1, 4))
+        runs = Runs(store)
+        runs.refusal = "the budget is used up"
+        free = runs.start(evaluators=("no-loops",))
+        costly = runs.start(rule="r", rejudge=True)
+        runs.decide()
+        assert (runs.show(free).to_judge, runs.show(costly).to_judge) == (3, 0)
+        assert runs.show(costly).waiting == "the budget is used up"
+        runs.refusal = ""
+        runs.decide()
+        assert (runs.show(costly).to_judge, runs.show(costly).waiting) == (3, "")
+
+
 @pytest.mark.parametrize(
     ("request_", "error", "said"),
     [
@@ -291,7 +326,7 @@ def test_cost_is_estimated_from_former_judgements(
         (
             RunRequest(rule="default", targets=TargetFilter(trace_ids=(trace_id(1),), since_ns=1)),
             InvalidRequest,
-            "leave out",
+            "ids alone",
         ),
     ],
 )

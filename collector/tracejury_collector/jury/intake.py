@@ -63,9 +63,9 @@ class Intake:
         return Page(jobs=jobs, end=end, is_full=len(found) == limit)
 
     def read_all(self, limit: int) -> list[tuple[LineKey, Job, dict[str, Outcome]]]:
-        """Return live jobs of all lines, from the first one on."""
-        reading = Reading(of_runs=False, after=START, keys=frozenset())
-        return self.read(reading, lambda _: True, limit).jobs
+        """Return jobs of all lines, live ones and then those of runs, from the first one on."""
+        readings = (Reading(of_runs=r, after=START, keys=frozenset()) for r in (False, True))
+        return [job for r in readings for job in self.read(r, lambda _: True, limit).jobs]
 
     def _owed(
         self, pending: PendingJob, judged: Pairs, attempts: Mapping[tuple[str, str], int]

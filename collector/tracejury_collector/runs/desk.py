@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 
 from tracejury_collector.definitions import Definitions
 from tracejury_collector.errors import InvalidRequest, NotFound, TooManyRuns
+from tracejury_collector.jury.roster import SeatOf
+from tracejury_collector.rules import Rule, RuleEvaluator
 from tracejury_collector.runs.comparing import Comparison, compare
 from tracejury_collector.runs.counts import Counts, counts_of
 from tracejury_collector.runs.driver import RunDriver
@@ -71,24 +73,40 @@ class RunProgress:
         return min(1.0, seen) * (min(1.0, self.judged / self.to_judge) if self.to_judge else 1.0)
 
 
-class RunDesk:
-    """Takes requests for runs; the driver does what they ask.
+def refusal_by(
+    budgets: Callable[[str], str], is_free: Callable[[RuleEvaluator], bool]
+) -> Callable[[Rule], str]:
+    """Return what says why nothing may be spent for a rule now, "" if it may or costs nothing."""
 
-    `is_free` says whether a type of evaluator costs nothing.
-    """
+    def refusal(rule: Rule) -> str:
+        return "" if all(map(is_free, rule.evaluators)) else budgets(rule.name)
+
+    return refusal
+
+
+def free_by(seat_of: SeatOf) -> Callable[[RuleEvaluator], bool]:
+    """Return what says whether an evaluator only computes: what asks others may cost."""
+
+    def is_free(evaluator: RuleEvaluator) -> bool:
+        seat = seat_of(evaluator.fingerprint)
+        return seat is not None and not seat.waits
+
+    return is_free
+
+
+class RunDesk:
+    """Takes requests for runs; the driver does what they ask."""
 
     def __init__(
         self,
         db: Database,
         driver: RunDriver,
         definitions: Definitions,
-        is_free: Callable[[str], bool],
         now_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         self._db = db
         self._driver = driver
         self._definitions = definitions
-        self._is_free = is_free
         self._now_ns = now_ns
 
     def start(self, request: RunRequest) -> RunProgress:
@@ -121,9 +139,8 @@ class RunDesk:
         """
         plan = self._plan(request)
         deadline_s = time.monotonic() + ESTIMATE_S
-        found = estimate(
-            self._db, plan, self._is_free, is_late=lambda: time.monotonic() > deadline_s
-        )
+        is_free = free_by(self._definitions.seat_of)
+        found = estimate(self._db, plan, is_free, is_late=lambda: time.monotonic() > deadline_s)
         return plan, found
 
     def show(self, run_id: str) -> RunProgress:
@@ -175,7 +192,8 @@ class RunDesk:
             return targets
         if (targets.where, targets.since_ns, targets.until_ns) != ("true", None, None):
             raise InvalidRequest(
-                "trace_ids: ids say already which traces; leave out where, since and until"
+                "trace_ids: ids alone say which traces, no where, since or until beside them; "
+                "leave one or the other out"
             )
         ids = tuple(dict.fromkeys(i.lower() for i in targets.trace_ids))
         with self._db.read() as cursor:

@@ -54,8 +54,8 @@ class RunDriver:
     """Drives runs from their first target to their last result; only one may work on a database.
 
     Where each run stands is in the database, so that a new process goes on where one was killed.
-    `refusal` says why nothing that costs may begin under a rule now, "" if it may; a run waits
-    until then.
+    `refusal` says why what a rule's evaluators cost is not to be spent now, "" if it may; a run
+    waits until then.
     """
 
     def __init__(

@@ -61,9 +61,9 @@ class Estimate:
 
 
 def estimate(
-    db: Database, plan: Plan, is_free: Callable[[str], bool], is_late: Callable[[], bool]
+    db: Database, plan: Plan, is_free: Callable[[RuleEvaluator], bool], is_late: Callable[[], bool]
 ) -> Estimate:
-    """Return what the plan would do; `is_free` says whether a type of evaluator costs nothing.
+    """Return what the plan would do; `is_free` says whether an evaluator costs nothing.
 
     Looks at all targets unless it `is_late`.
 
@@ -102,7 +102,7 @@ def _evaluator(
     evaluator: RuleEvaluator,
     counts: Counts,
     scale: float,
-    is_free: Callable[[str], bool],
+    is_free: Callable[[RuleEvaluator], bool],
 ) -> EvaluatorEstimate:
     to_judge = round(counts.selected.get(evaluator.name, 0) * scale)
     basis, recent = _recent(db, evaluator, is_free)
@@ -133,9 +133,9 @@ def _means(
 
 
 def _recent(
-    db: Database, evaluator: RuleEvaluator, is_free: Callable[[str], bool]
+    db: Database, evaluator: RuleEvaluator, is_free: Callable[[RuleEvaluator], bool]
 ) -> tuple[Basis, RecentCost | None]:
-    if is_free(evaluator.type):
+    if is_free(evaluator):
         return "free", None
     fingerprint = evaluator.fingerprint.partition("+")[0]
     if same := recent_cost(db, fingerprint, SAMPLES):
@@ -154,8 +154,3 @@ def _times(mean: float | None, count: int) -> float | None:
 def _whole(mean: float | None, count: int) -> int | None:
     total = _times(mean, count)
     return None if total is None else round(total)
-
-
-def is_free(type_: str) -> bool:
-    """Return whether evaluators of this type cost nothing: they ask no model and no endpoint."""
-    return type_ not in ("process", "webhook", "composite") and not type_.startswith("llm-")

@@ -148,8 +148,8 @@ def conditions_of(rule: Rule) -> Iterator[Conditions]:
 
 def _rule_spec(name: str, specs: Mapping[str, RuleSpec]) -> RuleSpec:
     if name not in specs:
-        known = ", ".join(repr(other) for other in sorted(specs)) or "none"
-        raise NotFound(f"rule: no rule in force is named {name!r}; known: {known}")
+        known = ", ".join(repr(other) for other in sorted(specs)) or "none is"
+        raise NotFound(f"rule: no rule in force is named {name!r}, only {known}; name one of them")
     if specs[name].target != "trace":
         raise InvalidRequest(
             f"rule: {name!r} judges sessions, and runs judge traces; name another rule"
@@ -161,8 +161,10 @@ def _seats(request: RunRequest, in_force: InForce, trial: Trial) -> list[Seat]:
     names = [request.shadow[0]] if request.shadow else list(dict.fromkeys(request.evaluators))
     for name in names:
         if name not in in_force.seats:
-            known = ", ".join(repr(other) for other in sorted(in_force.seats)) or "none"
-            raise NotFound(f"evaluators: no evaluator is named {name!r}; known: {known}")
+            known = ", ".join(repr(other) for other in sorted(in_force.seats)) or "none is"
+            raise NotFound(
+                f"evaluators: no evaluator is named {name!r}, only {known}; name one of them"
+            )
     found = [in_force.seats[name] for name in names]
     return [*found, _candidate(*request.shadow, trial)] if request.shadow else found
 

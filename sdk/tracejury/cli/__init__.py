@@ -3,10 +3,20 @@
 Exit codes: 0 fine, 1 a check failed, 2 wrong use, 3 the service could not be reached.
 """
 
-from tracejury.cli import service, traces, evaluators, budgets, data, renormalize  # isort: skip  # the order of the help
+from tracejury.cli import service, traces, evaluators, budgets, runs, data, renormalize  # isort: skip  # the order of the help
 from tracejury.cli.app import app
 
-__all__ = ["app", "budgets", "data", "evaluators", "main", "renormalize", "service", "traces"]
+__all__ = [
+    "app",
+    "budgets",
+    "data",
+    "evaluators",
+    "main",
+    "renormalize",
+    "runs",
+    "service",
+    "traces",
+]
 
 
 def main() -> None:

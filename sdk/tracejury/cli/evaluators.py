@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tracejury.cli import history
 from tracejury.cli.app import (
     WRONG_USE,
     Json,
@@ -64,22 +65,26 @@ def evaluators(
         "tracejury evaluate --trace run.jsonl --evaluator checks.py:CitesSources "
         '--criteria \'{"sources": ["a"]}\'',
         "tracejury evaluate --trace 4bf92f3577b34da6a3ce929d0e0e4736 --stdin-payload",
+        "tracejury evaluate --rule production --since 7d --where has_error --dry-run",
+        "tracejury evaluate --evaluator right --since 30d --rate 0.1 --yes",
+        "tracejury evaluate --shadow right --candidate @right-2.json --since 7d",
     ),
 )
 def evaluate(
     trace: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             metavar="FILE|ID",
             help="A file (OTLP, or a trace of the API), or the id of a trace of the service; "
-            "repeatable.",
+            "repeatable. Left out, the service judges its history.",
         ),
-    ],
+    ] = None,
     evaluator: Annotated[
         list[str] | None,
         typer.Option(
             metavar="TYPE|NAME|FILE",
-            help="A type, a name of --config-file, or FILE.py[:CLASS]; repeatable.",
+            help="A type, a name of --config-file, or FILE.py[:CLASS]; over history, a name of "
+            "the service; repeatable.",
         ),
     ] = None,
     config: Annotated[
@@ -109,10 +114,52 @@ def evaluate(
         bool,
         typer.Option("--stdin-payload", help="Print what a process evaluator's script reads."),
     ] = False,
+    rule: history.Rule = None,
+    shadow: history.Shadow = None,
+    candidate: history.Candidate = None,
+    where: history.Where = None,
+    since: history.Since = None,
+    until: history.Until = None,
+    rate: history.Rate = None,
+    rejudge: history.Rejudge = False,
+    dry_run: history.DryRun = False,
+    yes: history.Yes = False,
+    detach: history.Detach = False,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Try evaluators on traces, on the spot; ends with 1 where one fails or breaks."""
+    """Try evaluators on traces, on the spot, or judge the service's history.
+
+    With --trace it ends with 1 where one fails or breaks, else where the run does not get done.
+    """
+    if trace is None:
+        spot: dict[str, object] = {
+            "--config": config,
+            "--criteria": criteria,
+            "--config-file": config_file,
+        }
+        spot |= {"--plugin": plugin, "--timeout": timeout, "--stdin-payload": stdin_payload}
+        history.refuse(spot, "goes with --trace; the service's evaluators have theirs")
+        with explained():
+            compared = history.shadow_of(shadow, candidate)
+        request: dict[str, object] = {
+            "rule": rule,
+            "evaluators": evaluator,
+            "shadow": compared,
+            "where": where,
+        }
+        request |= {"since": since, "until": until, "rate": rate, "rejudge": rejudge or None}
+        history.judge_history(request, url=url, dry_run=dry_run, yes=yes, detach=detach, json=json)
+        return
+    past: dict[str, object] = {
+        "--rule": rule,
+        "--shadow": shadow,
+        "--candidate": candidate,
+        "--where": where,
+    }
+    past |= {"--since": since, "--until": until, "--rate": rate, "--rejudge": rejudge}
+    past |= {"--dry-run": dry_run, "--yes": yes, "--detach": detach}
+    history.refuse(past, "is about the service's history; leave it or --trace out")
     if bool(evaluator) == stdin_payload:
         fail("give either --evaluator or --stdin-payload", WRONG_USE)
     if stdin_payload:

@@ -7,12 +7,13 @@ from tracejury.client.connection import DEFAULT_URL
 from tracejury.client.judging import JudgingCalls
 from tracejury.client.operation import OperationCalls
 from tracejury.client.renormalizations import RenormalizationCalls
+from tracejury.client.runs import RunCalls
 from tracejury.client.traces import TraceCalls
 
 __all__ = ["DEFAULT_URL", "Client"]
 
 
-class Client(TraceCalls, JudgingCalls, OperationCalls, BudgetCalls, RenormalizationCalls):
+class Client(TraceCalls, JudgingCalls, OperationCalls, BudgetCalls, RunCalls, RenormalizationCalls):
     """The API of one running service.
 
     `url` is where its API listens: the argument, else TRACEJURY_URL, else the default port.

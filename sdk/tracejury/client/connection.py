@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
@@ -61,17 +62,31 @@ class Connection:
 
     def send(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Return the answer to a request that succeeded."""
-        try:
+        with self._reaching():
             response = self._http.request(method, path, **options)
+        if response.is_success:
+            return response
+        raise _error(response)
+
+    def lines(self, path: str, quiet_s: float) -> Iterator[str]:
+        """Yield the lines of an answer that goes on; `quiet_s` is the longest wait for one."""
+        timeout = httpx.Timeout(self._http.timeout.connect, read=quiet_s)
+        with self._reaching(), self._http.stream("GET", path, timeout=timeout) as response:
+            if not response.is_success:
+                response.read()
+                raise _error(response)
+            yield from response.iter_lines()
+
+    @contextlib.contextmanager
+    def _reaching(self) -> Iterator[None]:
+        try:
+            yield
         except (httpx.TransportError, httpx.InvalidURL) as error:
             reason = str(error) or type(error).__name__
             raise UnreachableError(
                 f"no Tracejury service answers at {self.url} ({reason}); "
                 "start one with 'tracejury serve', or name another with --url or TRACEJURY_URL"
             ) from error
-        if response.is_success:
-            return response
-        raise _error(response)
 
     def parse(self, response: httpx.Response, model: type[Model]) -> Model:
         """Return the document in an answer."""

@@ -7,6 +7,7 @@ JOIN wanted_targets AS w
 WHERE
     NOT r.superseded
     AND r.outcome <> 'failure'
+    AND (r.outcome <> 'skip' OR coalesce(r.details ->> 'refused', '') <> 'budget')
     AND r.fingerprint IN (SELECT f.fingerprint FROM wanted_fingerprints AS f)
 UNION
 SELECT w.target_id, unnest(j.fingerprints) AS identity
