@@ -107,6 +107,7 @@ class FinishedTrace:
             completed_by=self.completion.completed_by,
             completed_at_ns=now_ns,
             upstream_probability=upstream,
+            former_ns=earlier.completed_at_ns if earlier else 0,
         )
 
 
@@ -116,7 +117,8 @@ class Draft:
 
     `sessions` says where they belong: (trace id, revision, project, session id, last arrival).
     `dumps` holds the JSON of those that are wanted by trace id, as far as there is room.
-    `revised` are the traces that are not open and hold nothing new.
+    `revised` are the traces that are not open and hold nothing new; `former_ns` says by trace id
+    when the revision before was finished.
     `give_way` is called before each trace is assembled, which is the long work.
     """
 
@@ -130,6 +132,7 @@ class Draft:
     dumps: dict[str, bytes] = field(default_factory=dict)
     dumped_bytes: int = 0
     revised: set[str] = field(default_factory=set)
+    former_ns: dict[str, int] = field(default_factory=dict)
     sessions: list[tuple[str, int, str, str, int]] = field(default_factory=list)
 
     @property
@@ -169,6 +172,7 @@ class Draft:
         self.rows.add(revision)
         self.revisions.append(Earlier.of(revision))
         self.completed_by[trace_id] = revision.completed_by
+        self.former_ns[trace_id] = revision.former_ns
         if self.dumped_bytes < MAX_DUMPED_BYTES and self.is_wanted(revision):
             self.dumps[trace_id] = data = dump_trace(revision.trace)
             self.dumped_bytes += len(data)

@@ -35,6 +35,7 @@ from tracejury_collector.store.renormalizations import (
     stored_rows,
 )
 from tracejury_collector.store.rows import Revision, RevisionRows
+from tracejury_collector.upstream import upstream_probability
 
 log = logging.getLogger(__name__)
 
@@ -187,11 +188,11 @@ class Renormalizer:
             if found is None or not found.spans:
                 continue
             trace = assemble(found.spans, found.logs, revision=old.revision + 1)
-            new = _revision(old, trace, now_ns)
+            new = _revision(old, trace, now_ns, upstream_probability(found.spans))
             yield new, _differences(before.get(old.trace_id, {}), new)
 
 
-def _revision(old: StoredRevision, trace: Trace, now_ns: int) -> Revision:
+def _revision(old: StoredRevision, trace: Trace, now_ns: int, upstream: float) -> Revision:
     return Revision(
         trace=trace,
         first_seq=old.first_seq,
@@ -201,6 +202,8 @@ def _revision(old: StoredRevision, trace: Trace, now_ns: int) -> Revision:
         root_ended=old.root_ended,
         completed_by=old.completed_by,
         completed_at_ns=now_ns,
+        upstream_probability=upstream,
+        former_ns=old.completed_at_ns,
     )
 
 

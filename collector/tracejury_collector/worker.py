@@ -276,17 +276,18 @@ class Worker:
         )
         return any(may_select(rule, subject) for rule in self._in_force().rules_on("trace"))
 
-    def _decide(self, in_force: InForce, traces: pa.Table, decided_ns: int) -> list[Decision]:
+    def _decide(
+        self, in_force: InForce, draft: Draft, traces: pa.Table, decided_ns: int
+    ) -> list[Decision]:
         """Return one decision per rule and revision."""
-        former_ns = {e.trace_id: e.completed_at_ns for e in self._reopened.values()}
-        subjects = trace_subjects(traces, self._max_revisions, former_ns)
+        subjects = trace_subjects(traces, self._max_revisions, draft.former_ns)
         return self.decider.decide(in_force, subjects, traces, decided_ns)
 
     def _write(self, draft: Draft, decided_ns: int, also: Operation | None = None) -> None:
         """Write the batch in one transaction, then tell the jury."""
         in_force = self._in_force()
         tables = draft.rows.tables()
-        decisions = self._decide(in_force, tables["traces"], decided_ns)
+        decisions = self._decide(in_force, draft, tables["traces"], decided_ns)
         ledger = Ledger()
         for decision in decisions:
             ledger.add(decision, decided_ns)

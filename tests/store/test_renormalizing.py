@@ -206,3 +206,36 @@ def test_only_one_runs_at_a_time_and_can_be_canceled(store: Bench) -> None:
 
 def test_nothing_stored_is_done_at_once(store: Bench) -> None:
     assert again(store)["spans"] == 0
+
+
+def test_what_went_before_stays_with_a_trace_that_is_read_again(tmp_path: Path) -> None:
+    with bench(tmp_path) as store:
+        store.spans(seen(root(trace_state="ot=th:c")))
+        store.after(4)
+        assert again(store)["traces_changed"] == 0
+        store.spans(root(2, **SPAN, trace_state="ot=th:8"))
+        store.after(4)
+        with acme():
+            again(store)
+        kept = "SELECT trace_id, revision, upstream_probability FROM base.traces ORDER BY ALL"
+        assert store.rows(kept) == [
+            (trace_id(1), 1, 0.25),
+            (trace_id(2), 1, 0.5),
+            (trace_id(2), 2, 0.5),
+        ]
+
+
+def test_a_trace_that_is_read_again_is_drawn_with_the_chance_that_it_had(tmp_path: Path) -> None:
+    rules = {"r": {"evaluators": ["no-loops"], "sample": {"per_minute": 5}}}
+    with bench(tmp_path, {"rules": rules}) as store:
+        store.clock.now_ns += 60 * 10**9 - store.clock.now_ns % (60 * 10**9)
+        store.spans(*(root(n, **SPAN) for n in range(1, 6)))
+        store.after(4)
+        store.clock.advance(56)
+        store.spans(*(root(n) for n in range(100, 200)))
+        store.after(4)
+        store.clock.advance(56)
+        with acme():
+            again(store)
+        drawn = "SELECT DISTINCT outcome, probability FROM base.decisions WHERE revision = 2"
+        assert store.rows(drawn) == [("selected", 1.0)]

@@ -76,6 +76,7 @@ class StoredRevision:
     service_name: str
     root_ended: bool
     completed_by: CompletedBy
+    completed_at_ns: int
 
 
 def seqs_received(db: Database, since_ns: int | None, until_ns: int | None) -> tuple[int, int]:

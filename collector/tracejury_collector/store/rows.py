@@ -134,7 +134,8 @@ class Revision:
     """A finished revision: the trace, and what only the store knows of it.
 
     `first_seq` and `last_seq` enclose everything that belongs to it; `upstream_probability` is the
-    chance with which it was kept before it came here.
+    chance with which it was kept before it came here, and `former_ns` when the revision before was
+    finished, 0 for a first one.
     """
 
     trace: Trace
@@ -146,6 +147,7 @@ class Revision:
     completed_by: CompletedBy
     completed_at_ns: int
     upstream_probability: float = 1.0
+    former_ns: int = 0
 
 
 class RevisionRows:

@@ -2,7 +2,7 @@
 -- before the first of all ($from_seq) and go on after it.
 SELECT
     t.trace_id, t.revision, t.first_seq, t.last_seq, t.project, t.service_name, t.root_ended,
-    t.completed_by
+    t.completed_by, epoch_ns(t.completed_at) AS completed_at_ns
 FROM base.traces AS t
 ANTI JOIN base.open_traces AS o ON o.trace_id = t.trace_id
 WHERE
