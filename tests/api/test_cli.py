@@ -35,6 +35,8 @@ COMMANDS = [
     "register evaluator",
     "runs",
     "budgets",
+    "pass-rates",
+    "agreement",
     "sql",
     "import",
     "dialects",

@@ -10,10 +10,12 @@ from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 
 from tracejury_collector.api import (
+    agreement,
     budgets,
     dialects,
     health,
     imports,
+    pass_rates,
     renormalizations,
     results,
     runs,
@@ -38,6 +40,7 @@ _TAGS = [
     {"name": "traces", "description": "What agents did."},
     {"name": "sessions", "description": "Traces of one conversation."},
     {"name": "results", "description": "What evaluators found."},
+    {"name": "rates", "description": "What passes, and how far evaluators can be trusted."},
     {"name": "runs", "description": "Judging of history on demand."},
     {"name": "evaluators", "description": "What can judge."},
     {"name": "sql", "description": "Read-only questions over the stable views."},
@@ -70,6 +73,8 @@ def create_app(context: ApiContext) -> FastAPI:
         traces,
         sessions,
         results,
+        pass_rates,
+        agreement,
         runs,
         sql,
         types,

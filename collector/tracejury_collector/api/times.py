@@ -31,6 +31,19 @@ def parse_time(text: str, field: str, now_ns: int) -> int:
         ) from error
 
 
+def parse_duration(text: str, field: str) -> int:
+    """Return the length of time that `text`, like 15m or 1h, names, in nanoseconds.
+
+    Raises: MalformedRequest naming the field.
+    """
+    duration = _RELATIVE.fullmatch(text.strip())
+    if duration is None or int(duration[1]) == 0:
+        raise MalformedRequest(
+            f"{field}: {text[:100]!r} is not a length of time; write it like 15m, 1h or 1d"
+        )
+    return min(int(duration[1]) * _UNITS_S[duration[2]] * 1_000_000_000, _NS_MAX)
+
+
 def _parse_rfc3339(text: str) -> int:
     fraction = _FRACTION.search(text)
     whole = text[: fraction.start()] + text[fraction.end() :] if fraction else text

@@ -3,7 +3,7 @@
 Exit codes: 0 fine, 1 a check failed, 2 wrong use, 3 the service could not be reached.
 """
 
-from tracejury.cli import service, traces, evaluators, budgets, runs, data, renormalize  # isort: skip  # the order of the help
+from tracejury.cli import service, traces, evaluators, budgets, rates, runs, data, renormalize  # isort: skip  # the order of the help
 from tracejury.cli.app import app
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "data",
     "evaluators",
     "main",
+    "rates",
     "renormalize",
     "runs",
     "service",

@@ -6,6 +6,7 @@ from tracejury.client.budgets import BudgetCalls
 from tracejury.client.connection import DEFAULT_URL
 from tracejury.client.judging import JudgingCalls
 from tracejury.client.operation import OperationCalls
+from tracejury.client.rates import RateCalls
 from tracejury.client.renormalizations import RenormalizationCalls
 from tracejury.client.runs import RunCalls
 from tracejury.client.traces import TraceCalls
@@ -13,7 +14,9 @@ from tracejury.client.traces import TraceCalls
 __all__ = ["DEFAULT_URL", "Client"]
 
 
-class Client(TraceCalls, JudgingCalls, OperationCalls, BudgetCalls, RunCalls, RenormalizationCalls):
+class Client(
+    TraceCalls, JudgingCalls, OperationCalls, BudgetCalls, RunCalls, RenormalizationCalls, RateCalls
+):
     """The API of one running service.
 
     `url` is where its API listens: the argument, else TRACEJURY_URL, else the default port.

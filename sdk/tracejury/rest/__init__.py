@@ -25,6 +25,15 @@ from tracejury.rest.operation import (
     SqlResult,
     UnreadAttribute,
 )
+from tracejury.rest.rates import (
+    Agreement,
+    Confusion,
+    CorrectedRate,
+    Excluded,
+    Part,
+    PassRate,
+    PassRates,
+)
 from tracejury.rest.renormalizations import Renormalization, RenormalizationReport
 from tracejury.rest.runs import (
     ChangedVerdict,
@@ -52,21 +61,28 @@ from tracejury.rest.traces import (
 )
 
 __all__ = [
+    "Agreement",
     "BudgetState",
     "ChangedVerdict",
     "Column",
     "Comparison",
+    "Confusion",
+    "CorrectedRate",
     "Decision",
     "DialectReport",
     "DialectSeen",
     "Document",
     "EvaluatorEstimate",
     "EvaluatorType",
+    "Excluded",
     "Explanation",
     "Flags",
     "Health",
     "Imported",
     "Page",
+    "Part",
+    "PassRate",
+    "PassRates",
     "Problem",
     "Renormalization",
     "RenormalizationReport",
