@@ -175,3 +175,14 @@ def test_turns_of_a_session_that_was_drawn_as_a_whole_are_one_draw(db: Database)
     assert row.estimate is not None
     assert row.estimate.effective_n < 12
     assert (row.judged, row.passed) == (100, 50)
+
+
+def test_sessions_of_one_id_in_two_projects_are_two_draws(db: Database) -> None:
+    turns = [
+        Decided(number=n, session_id="s", sampled_by="session", project=f"p{n // 5}")
+        for n in range(10)
+    ]
+    decide(db, *turns)
+    row = one(db)
+    assert row.estimate is not None
+    assert row.estimate.effective_n == pytest.approx(2)

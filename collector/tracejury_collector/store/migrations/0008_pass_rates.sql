@@ -8,7 +8,9 @@ CREATE MACRO base.decided(
 ) AS TABLE
 SELECT
     d.decision_id, d.rule, d.rule_fingerprint, d.outcome, d.stratum, d.decided_at, d.probability,
-    coalesce(d.upstream_probability, 1) AS kept, d.sampled_by, d.session_id, d.target_id,
+    coalesce(d.upstream_probability, 1) AS kept, d.target_id,
+    -- sessions of one id in two projects are two
+    CASE WHEN d.sampled_by = 'session' THEN t.project || ' ' || d.session_id END AS conversation,
     CASE WHEN contains(keys, 'project') THEN t.project END AS project,
     CASE WHEN contains(keys, 'service') THEN t.service_name END AS service,
     unnest(
@@ -81,11 +83,7 @@ selected AS MATERIALIZED (
             'bucket': d.bucket
         } AS key,
         coalesce(d.stratum, '') AS stratum,
-        CASE
-            WHEN d.sampled_by = 'session' AND d.session_id IS NOT NULL
-                THEN hash('session', d.session_id)
-            ELSE hash('target', d.target_id)
-        END AS cluster,
+        hash(d.conversation IS NULL, coalesce(d.conversation, d.target_id)) AS cluster,
         coalesce(r.outcome, 'pending') AS state,
         coalesce(r.verdict = 'pass', r.score >= 1) AS passes,
         r.score, d.kept, d.decided_at,
