@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,9 +54,11 @@ def explain(
     reception: Reception,
     now_ns: int,
     rules: Sequence[Rule] = (),
+    obstacle: Callable[[str], str] = lambda _: "",
 ) -> dict[str, Any]:
     """Return the story in words (`lines`) and as data; `rules` are those in force now.
 
+    `obstacle` says by an evaluator's name what keeps it from judging now, "" if nothing does.
     Raises: NotFound for a trace that never arrived.
     """
     revisions = db.rows("revisions_of_trace", {"trace_id": trace_id})
@@ -68,7 +70,7 @@ def explain(
         opened=opened,
         state=state,
         revisions=revisions,
-        decisions=_decisions(db, trace_id),
+        decisions=_decisions(db, trace_id, obstacle),
         rules={rule.name: rule for rule in rules},
     )
     return {
@@ -93,7 +95,7 @@ def _opened(db: Database, trace_id: str, revisions: Sequence[Row]) -> OpenTrace 
     return open_trace(list(rows[0].values()), earlier)
 
 
-def _decisions(db: Database, trace_id: str) -> list[Row]:
+def _decisions(db: Database, trace_id: str, obstacle: Callable[[str], str]) -> list[Row]:
     """Return the decisions, each with what its evaluators did."""
     results = {(r["decision_id"], r["evaluator"]): r for r in results_of_trace(db, trace_id)}
     attempts = {
@@ -103,15 +105,21 @@ def _decisions(db: Database, trace_id: str) -> list[Row]:
     found = []
     for decision in decisions_of_trace(db, trace_id):
         keys = [(decision["decision_id"], name) for name in decision["evaluators"]]
-        evaluators = [_evaluator(key, results.get(key), attempts.get(key, 0)) for key in keys]
+        evaluators = [
+            _evaluator(key, results.get(key), attempts.get(key, 0), obstacle) for key in keys
+        ]
         found.append({**decision, "evaluators": evaluators})
     return found
 
 
-def _evaluator(key: tuple[str, str], result: Row | None, attempts: int) -> Row:
+def _evaluator(
+    key: tuple[str, str], result: Row | None, attempts: int, obstacle: Callable[[str], str]
+) -> Row:
     data: Row = {"evaluator": key[1], "attempts": attempts, "state": "done"}
+    if result is None and attempts:
+        return {**data, "state": "running"}
     if result is None:
-        return {**data, "state": "running" if attempts else "queued"}
+        return {**data, "state": "queued", "obstacle": obstacle(key[1])}
     return data | {name: result[name] for name in _SHOWN}
 
 
@@ -201,7 +209,7 @@ def _evaluator_line(evaluator: Mapping[str, Any], *, is_old: bool) -> str:
     if is_old and evaluator["state"] != "done":
         return f"{name}: not judged, a later revision took its place"
     if evaluator["state"] == "queued":
-        return f"{name}: waits for the jury"
+        return f"{name}: waits for the jury{_because(evaluator['obstacle'])}"
     if evaluator["state"] == "running":
         return f"{name}: with the jury, attempt {evaluator['attempts']}"
     old = " (superseded)" if evaluator["superseded"] else ""

@@ -85,13 +85,13 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
     try:
         appender = await asyncio.to_thread(Appender, db)
         definitions = await asyncio.to_thread(_definitions, db, settings)
-        jury = JuryPool(db, config, definitions.seat_of)
-        unread = UnreadLog(db)
-        await asyncio.to_thread(_forget_what_is_read, unread)
-        receivers = _Receivers(appender, unread)
         budgets = Budgets(
             db, lambda: budgets_of(config.budget, definitions.in_force().rules), time.time_ns
         )
+        jury = JuryPool(db, config, definitions.seat_of, budgets=budgets)
+        unread = UnreadLog(db)
+        await asyncio.to_thread(_forget_what_is_read, unread)
+        receivers = _Receivers(appender, unread)
         turns = Turns(db)
         worker = Worker(
             db,

@@ -19,6 +19,7 @@ from tracejury_collector.errors import Unavailable
 from tracejury_collector.explain import explain
 from tracejury_collector.finishing import Draft, FinishedTrace, chunks
 from tracejury_collector.in_force import InForce
+from tracejury_collector.jury.roster import Seat
 from tracejury_collector.jury.traces import TraceKey
 from tracejury_collector.rules import Decision, Subject, may_select
 from tracejury_collector.session_finishing import Sessions
@@ -59,6 +60,10 @@ class Jury(Protocol):
 
     def poke(self) -> None:
         """Hear that there are new jobs."""
+
+    def obstacle(self, seat: Seat) -> str:
+        """Say why an evaluator does not judge now, "" if nothing stands in its way."""
+        ...
 
 
 class Worker:
@@ -218,7 +223,12 @@ class Worker:
             reception=self._reception(),
             now_ns=self._now_ns(),
             rules=self._in_force().rules_on("trace"),
+            obstacle=self._obstacle,
         )
+
+    def _obstacle(self, evaluator: str) -> str:
+        seat = self._in_force().seats.get(evaluator)
+        return self._jury.obstacle(seat) if seat else ""
 
     def _look_up_reopened(self, cursor: duckdb.DuckDBPyConnection) -> None:
         self._looked_up_seq, found = newly_reopened(cursor, self._looked_up_seq)

@@ -7,6 +7,8 @@ An answer of a script is one of
     {"refuse": "text"}              a refusal
     {"cut": true}                   an answer that ended at the token limit
     {"hang": true}                  no answer until the server closes
+    {"drip": true}                  an answer that comes byte by byte and never ends
+    {"flood": true}                 an answer larger than any that is read
     {"raw": "text"}                 a body that is no answer of any API
 """
 
@@ -124,11 +126,23 @@ class _Handler(BaseHTTPRequestHandler):
             judge.closing.wait(30)
             self.close_connection = True
             return
+        if answer.get("drip") or answer.get("flood"):
+            self._pour(judge.closing, b" " if answer.get("drip") else b" " * (1 << 20))
+            return
         status = answer.get("status", 200)
         text = (
             answer.get("raw") or answer.get("body") or json.dumps(_reply(self.path, body, answer))
         )
         self._send(status, text.encode(), answer.get("headers", {}))
+
+    def _pour(self, closing: threading.Event, chunk: bytes) -> None:
+        """Send this again and again, until the asker has had enough."""
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.end_headers()
+        while not closing.wait(0.05 if len(chunk) == 1 else 0):
+            self.wfile.write(chunk)
 
     def do_GET(self) -> None:
         judge = cast("_Server", self.server).judge

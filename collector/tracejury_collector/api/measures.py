@@ -59,6 +59,7 @@ def service_metrics(context: ApiContext) -> Iterator[Metric]:
     )
     yield from _budget_metrics(context)
     yield from _jury_metrics(context)
+    yield from _judge_metrics(context)
 
 
 def _unread(rows: list[Unread]) -> dict[tuple[str, ...], int]:
@@ -117,3 +118,39 @@ def _jury_metrics(context: ApiContext) -> Iterator[Metric]:
     )
     yield gauge("tracejury_jury_in_flight", "Jobs that jury processes work on.", stats.in_flight)
     yield gauge("tracejury_jury_workers", "Jury processes connected.", stats.workers)
+
+
+def _judge_metrics(context: ApiContext) -> Iterator[Metric]:
+    places = context.jury.gate.places()
+    yield gauges(
+        "tracejury_judge_circuit",
+        "Whether an endpoint that evaluators ask is left alone because it keeps failing: 1 if so, "
+        "0.5 while one judgement tries it, else 0.",
+        ["judge"],
+        {(place.asked.place,): _CIRCUIT[state] for place, state in places},
+    )
+    yield counter(
+        "tracejury_judge_circuit_opened",
+        "How often an endpoint was found to keep failing, since the store started.",
+        ["judge"],
+        {(place.asked.place,): place.breaker.opened for place, _ in places},
+    )
+    yield counter(
+        "tracejury_judge_failures",
+        "Judgements that an endpoint failed, each try counted, since the store started.",
+        ["judge", "error"],
+        {
+            (place.asked.place, error): count
+            for place, _ in places
+            for error, count in place.errors.items()
+        },
+    )
+    yield counter(
+        "tracejury_judge_repeats",
+        "Judgements that were tried again because of their endpoint, since the store started.",
+        ["evaluator"],
+        {(name,): count for name, count in dict(context.jury.gate.repeats).items()},
+    )
+
+
+_CIRCUIT: Final = {"closed": 0.0, "half_open": 0.5, "open": 1.0}

@@ -121,6 +121,15 @@ class JurySettings(Section):
     )
 
 
+class ModelLimits(Section):
+    """How often one model may be asked."""
+
+    requests_per_minute: int | None = Field(default=None, gt=0, description="requests a minute")
+    tokens_per_minute: int | None = Field(
+        default=None, gt=0, description="input and output tokens a minute"
+    )
+
+
 class JudgeSettings(Section):
     """The model that evaluators ask which need one; the key goes to the host of its URL alone."""
 
@@ -143,12 +152,59 @@ class JudgeSettings(Section):
         le=256,
         description="most evaluators that wait for others at the same time, in all processes",
     )
+    requests_per_minute: int | None = Field(
+        default=None, gt=0, description="most requests a minute to each model; left out, no limit"
+    )
+    tokens_per_minute: int | None = Field(
+        default=None, gt=0, description="most tokens a minute of each model; left out, no limit"
+    )
+    limits: dict[str, ModelLimits] = Field(
+        default={},
+        description="other limits for some models: "
+        "`openai:gpt-5: {requests_per_minute: 60, tokens_per_minute: 100000}`",
+    )
+    tries: int = Field(
+        default=3,
+        gt=0,
+        le=10,
+        description="how often a judgement is tried whose endpoint fails, while others succeed",
+    )
+    retry_usd: float = Field(
+        default=0.5,
+        ge=0,
+        description="what the tries of one judgement may cost before it is not tried again, in USD",
+    )
+    open_after: int = Field(
+        default=5,
+        gt=0,
+        le=1000,
+        description="failures in a row after which an endpoint is left alone, and judgements wait",
+    )
+    pause: Seconds = Field(
+        default=10.0,
+        description="how long an endpoint is left alone at first; doubles with each failed trial",
+    )
+    longest_pause: Seconds = Field(
+        default=300.0, description="longest time between two trials of an endpoint, in seconds"
+    )
+    patience: Seconds = Field(
+        default=3600.0,
+        description="how long judgements wait for an endpoint that keeps failing, in seconds; "
+        "then they are failures",
+    )
 
     @model_validator(mode="after")
     def _can_be_used(self) -> Self:
         if self.model:
             resolve(None, configured=self.endpoint(), environ={})
         return self
+
+    def limits_of(self, model: str) -> ModelLimits:
+        """Return the limits of a model; what evaluators ask that is no model has none."""
+        usual = ModelLimits(
+            requests_per_minute=self.requests_per_minute, tokens_per_minute=self.tokens_per_minute
+        )
+        return self.limits.get(model, usual) if model else ModelLimits()
 
     def endpoint(self) -> JudgeEndpoint:
         """Return the endpoint that these settings mean."""

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
+import itertools
+import time
 from collections import deque
 from collections.abc import Collection, Iterable
 
+from tracejury.result import Outcome
+from tracejury_collector.jury.faults import Record
+from tracejury_collector.jury.gate import Gate, Hold, Ticket
 from tracejury_collector.jury.handout import HandOut
 from tracejury_collector.jury.jobs import QUERY, QUICK, Job, LineKey, line_key
 from tracejury_collector.jury.juror import Juror
@@ -22,13 +28,19 @@ class Dispatch:
     killed the processes that it was in, and its neighbors shall not be taken for it.
     """
 
-    def __init__(self, lines: Lines, handout: HandOut, queries: Lane) -> None:
+    def __init__(
+        self, lines: Lines, handout: HandOut, queries: Lane, gate: Gate, record: Record
+    ) -> None:
         self._lines = lines
         self._handout = handout
         self._queries = queries
+        self._gate = gate
+        self._record = record
         self._in_hand: dict[int, Line] = {}
+        self._resting: list[tuple[float, int, Job]] = []
         self._suspects: deque[Job] = deque()
         self._apart: Juror | None = None
+        self._numbers = itertools.count()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def hand_out(self, jurors: Collection[Juror]) -> None:
@@ -40,14 +52,28 @@ class Dispatch:
     def put_back(self, jobs: Iterable[Job]) -> None:
         """Let jobs wait again, before all others of their line."""
         for job in reversed(list(jobs)):
-            self.let_go(job)
+            self.let_go(job, None)
             self._lines.opened(_key(job)).put_back([job])
 
-    def let_go(self, job: Job) -> None:
-        """A job is no longer under way."""
+    def let_go(self, job: Job, outcome: Outcome | None) -> None:
+        """A job is no longer under way; `outcome` is what came of it, None if nothing did."""
         line = self._in_hand.pop(id(job), None)
         if line is not None:
             line.in_hand -= 1
+            self._gate.leave(job, outcome, was_sent=job.is_sent)
+            job.is_sent = False
+
+    def is_repeated(self, job: Job, outcome: Outcome) -> bool:
+        """Say whether a run is to be tried again, and have it wait for that if so."""
+        if id(job) in self._in_hand:
+            (pair,) = job.pairs.values()
+            self.let_go(job, outcome)
+            pause_s = self._gate.repeat_in_s(job, pair, outcome)
+            if pause_s is not None:
+                due_s = time.monotonic() + pause_s
+                heapq.heappush(self._resting, (due_s, next(self._numbers), job))
+                return True
+        return False
 
     def cancel(self) -> None:
         """Hand out nothing any more."""
@@ -70,7 +96,10 @@ class Dispatch:
 
     def _hand_out_waiting(self, jurors: Collection[Juror]) -> None:
         """Give as many runs as there is room for, those first of whose kind fewest are under way"""
+        self._wake_rested()
         self._set_apart(jurors)
+        for line in self._lines.waiting:
+            line.held = ""
         for juror in jurors:
             if juror is self._apart:
                 self._run_alone(juror)
@@ -80,6 +109,12 @@ class Dispatch:
                 taken.append(job)
             if taken:
                 self._give(juror, taken, promised=len(taken))
+
+    def _wake_rested(self) -> None:
+        """Let those wait in their lines again that have rested."""
+        while self._resting and self._resting[0][0] <= time.monotonic():
+            _, _, job = heapq.heappop(self._resting)
+            self.put_back([job])
 
     def _set_apart(self, jurors: Collection[Juror]) -> None:
         """Choose the process for suspects, if there are any."""
@@ -95,18 +130,33 @@ class Dispatch:
             self._apart = None
 
     def _next(self) -> Job | None:
-        """Take a job that may run beside others; suspects are laid aside."""
+        """Take a job that may begin now, beside others; suspects are laid aside."""
         while True:
-            filled = [line for line in self._lines.waiting if len(line)]
+            filled = [line for line in self._lines.waiting if len(line) and not line.held]
             if not filled:
                 return None
             line = min(filled, key=lambda each: each.in_hand)
-            (job,) = line.take(1)
+            job = self._entered(line)
+            if job is not None and not any(pair.is_suspect for pair in job.pairs.values()):
+                return job
+            if job is not None:
+                self._suspects.append(job)
+
+    def _entered(self, line: Line) -> Job | None:
+        """Take the first job of a line through the gate; None if it cannot pass it now, or ever."""
+        (job,) = line.take(1)
+        entered = self._gate.enter(job)
+        if isinstance(entered, Ticket):
             line.in_hand += 1
             self._in_hand[id(job)] = line
-            if not any(pair.is_suspect for pair in job.pairs.values()):
-                return job
-            self._suspects.append(job)
+            return job
+        if isinstance(entered, Hold):
+            line.held = entered.reason
+            line.put_back([job])
+        else:
+            (name,) = job.pairs
+            self._record((job, name), entered, None)
+        return None
 
     def _give(self, juror: Juror, jobs: list[Job], promised: int) -> None:
         juror.promised += promised

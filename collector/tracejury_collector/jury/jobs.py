@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tracejury.result import Failure
+from tracejury.result import Failure, Spent
 from tracejury_collector.jury.roster import LaneName, Seat
 from tracejury_collector.store.ledger import Attempt, PendingJob
 
@@ -21,12 +21,15 @@ class Pair:
     """An evaluator that owes a result to a job.
 
     `failed` counts the attempts that ended without an outcome, `noted` is the number of the last
-    attempt in the ledger: one that ended through no fault of its own is not counted again.
+    attempt in the ledger: one that ended through no fault of its own is not counted again. `tries`
+    counts those that an endpoint failed, and `spent` is what they took.
     """
 
     seat: Seat
     failed: int = 0
     noted: int = 0
+    tries: int = 0
+    spent: Spent | None = None
 
     @property
     def is_abandoned(self) -> bool:
@@ -50,12 +53,14 @@ class Pair:
 class Job:
     """What a selected decision asks of one line of the jury; holds no trace.
 
-    `lost` counts processes that died with it in hand while they ran no evaluator.
+    `lost` counts processes that died with it in hand while they ran no evaluator; `is_sent` says
+    whether a process has it.
     """
 
     pending: PendingJob
     lost: int = 0
     pairs: dict[str, Pair] = field(default_factory=dict)
+    is_sent: bool = False
 
     @property
     def is_of_run(self) -> bool:

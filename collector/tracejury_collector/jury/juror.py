@@ -104,6 +104,7 @@ class Juror:
         order, orders, seats = _Order(), [], {}
         order_id = self._next_run
         for job, trace in jobs:
+            job.is_sent = True
             identities = tuple(pair.seat.identity for pair in job.pairs.values())
             orders.append(JobOrder(run=self._next_run, evaluators=identities, trace=trace))
             for name, pair in job.pairs.items():

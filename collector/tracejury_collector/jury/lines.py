@@ -42,11 +42,15 @@ class Reading:
 
 
 class Line:
-    """The jobs that wait for one kind of work; `in_hand` counts those under way."""
+    """The jobs that wait for one kind of work; `in_hand` counts those under way.
+
+    `held` says why none may begin now; "" while any may.
+    """
 
     def __init__(self, key: LineKey, live: Position = START, runs: Position = START) -> None:
         self.key = key
         self.in_hand = 0
+        self.held = ""
         self._queues = {False: _Queue(live), True: _Queue(runs)}
 
     def __len__(self) -> int:
@@ -94,6 +98,11 @@ class Lines:
     def of(self, key: LineKey) -> Line:
         """Return the line with this key; it must be there."""
         return self._lines[key]
+
+    def held(self, key: LineKey) -> str:
+        """Say why no job of a line may begin now; "" if any may."""
+        line = self._lines.get(key)
+        return line.held if line else ""
 
     def note_news(self) -> None:
         """There are new jobs in the database."""

@@ -18,17 +18,19 @@ from tracejury.result import Failure, Outcome, outcome_from_json
 from tracejury_collector.config import Config
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.ipc import BrokenFrame, read_frame
+from tracejury_collector.jury.budgets import Budgets
 from tracejury_collector.jury.dispatch import Dispatch
 from tracejury_collector.jury.faults import Faults, jobs_of
+from tracejury_collector.jury.gate import Gate, with_spent
 from tracejury_collector.jury.handout import HandOut
 from tracejury_collector.jury.intake import Intake
-from tracejury_collector.jury.jobs import Job
+from tracejury_collector.jury.jobs import Job, line_key
 from tracejury_collector.jury.juror import Entry, Juror
 from tracejury_collector.jury.lane import Lane
 from tracejury_collector.jury.lines import Lines
 from tracejury_collector.jury.protocol import read_outcomes
 from tracejury_collector.jury.recorder import Recorder
-from tracejury_collector.jury.roster import SeatOf
+from tracejury_collector.jury.roster import Seat, SeatOf
 from tracejury_collector.jury.traces import TraceKey
 from tracejury_collector.store.database import Database
 
@@ -59,6 +61,7 @@ class JuryPool:
         config: Config,
         seat_of: SeatOf,
         now_ns: Callable[[], int] = time.time_ns,
+        budgets: Budgets | None = None,
     ) -> None:
         self._timeout_s = config.jury.timeout
         self._intake = Intake(db, seat_of)
@@ -68,7 +71,10 @@ class JuryPool:
         self._lines = Lines()
         self._handout = HandOut(db, self._faults, self._put_back, self._drop, now_ns)
         self._jurors: set[Juror] = set()
-        self._dispatch = Dispatch(self._lines, self._handout, self._queries)
+        self.gate = Gate(config.judge, budgets, now_ns)
+        self._dispatch = Dispatch(
+            self._lines, self._handout, self._queries, self.gate, self._record
+        )
         self._loop: asyncio.AbstractEventLoop | None = None
         self._wake = asyncio.Event()
         self._outcomes: Counter[str] = Counter()
@@ -103,6 +109,10 @@ class JuryPool:
             outcomes=dict(self._outcomes),
             killed=self._killed,
         )
+
+    def obstacle(self, seat: Seat) -> str:
+        """Say why runs of an evaluator do not begin now; "" if nothing stands in their way."""
+        return self._lines.held(line_key(seat))
 
     async def run(self, stop: asyncio.Event) -> None:
         """Keep the jury at work until `stop` is set; then write the outcomes that are in."""
@@ -185,7 +195,7 @@ class JuryPool:
     def _drop(self, jobs: Iterable[Job]) -> None:
         """Forget jobs that nobody waits for any more."""
         for job in jobs:
-            self._dispatch.let_go(job)
+            self._dispatch.let_go(job, None)
 
     def _take_outcomes(self, juror: Juror, header: Mapping[str, Any], payload: bytes) -> None:
         for item in read_outcomes(payload):
@@ -201,8 +211,14 @@ class JuryPool:
         if juror.lane == "quick":
             self._record(entry, outcome, duration_ms)
             return
+        job, name = entry
+        spent_before = job.pairs[name].spent
+        if self._dispatch.is_repeated(job, outcome):
+            self._faults.void([job])
+            return
         juror.unwritten += 1
-        self._record(entry, outcome, duration_ms, partial(self._written, juror))
+        whole = with_spent(outcome, spent_before)
+        self._record(entry, whole, duration_ms, partial(self._written, juror))
 
     def _written(self, juror: Juror) -> None:
         juror.unwritten -= 1
@@ -218,7 +234,7 @@ class JuryPool:
         job, name = entry
         self._outcomes[type(outcome).__name__.lower()] += 1
         self._recorder.record(job, name, outcome, duration_ms, written)
-        self._dispatch.let_go(job)
+        self._dispatch.let_go(job, outcome)
 
     def _end_overdue(self) -> None:
         """Kill processes whose evaluator runs too long: it has failed, its neighbors wait again."""

@@ -19,6 +19,8 @@ from tracejury_evaluators.process.post import AnswerTooLarge, Post, Reply, send
 from tracejury_evaluators.process.target import check_header_types, check_headers, check_url
 
 FAILED = "WebhookFailed"
+UNAVAILABLE = "WebhookUnavailable"
+"""The endpoint is out; another run might have been judged no better."""
 SPARE_S = 10.0
 
 
@@ -96,7 +98,7 @@ class Webhook(Evaluator[PayloadCriteria]):
             return Failure("TooMuchOutput", f"{self._place} answered more than {limit} bytes")
         except httpx.HTTPError as error:
             why = f"{type(error).__name__}: {error}"
-            return Failure(FAILED, f"{self._place} gave no answer: {why}; check the url")
+            return Failure(UNAVAILABLE, f"{self._place} gave no answer: {why}; check the url")
         return self._outcome(reply)
 
     @property
@@ -120,4 +122,6 @@ class Webhook(Evaluator[PayloadCriteria]):
         said = said_in(reply.body)
         if 300 <= reply.status < 400:
             said = f"it points to {reply.location!r}, which is not followed; write that as the url"
-        return Failure(FAILED, f"{self._place} answered with status {reply.status}; {said}")
+        is_out = reply.status == 429 or reply.status >= 500
+        message = f"{self._place} answered with status {reply.status}; {said}"
+        return Failure(UNAVAILABLE if is_out else FAILED, message)
