@@ -132,6 +132,8 @@ class Decider:
         self.factors = {
             r.name: self._pacer.factor(r, now_ns) for r in in_force.rules if r.per_minute
         }
+        names = {rule.name for rule in in_force.rules}
+        self.outcomes = Counter({key: n for key, n in self.outcomes.items() if key[0] in names})
         refusals = {rule.name: self._refusal(rule.name) for rule in rules}
         with self._db.read() as cursor:
             load = self._load(rules, waiting_jobs(cursor), now_ns)

@@ -170,3 +170,16 @@ def test_a_stratum_that_fails_on_one_trace_fails_only_there(tmp_path: Path) -> N
         line = store.worker.explain(trace_id(3))["lines"][-1]
         assert "condition failed, stratum 'seven': its condition" in line
         assert "Conversion Error" in line
+
+
+def test_metrics_count_what_was_decided_and_forget_rules_that_are_gone(tmp_path: Path) -> None:
+    with capped(tmp_path, {"per_minute": CAP}) as store:
+        finish(store, 1, 50)
+        decider = store.worker.decider
+        assert decider.outcomes == {("r", "selected"): 40, ("r", "overloaded"): 10}
+        next_minute(store)
+        finish(store, 51, 1)
+        assert decider.factors == {"r": CAP / 50}
+        decider.outcomes["gone", "selected"] = 7
+        finish(store, 52, 1)
+        assert {rule for rule, _ in decider.outcomes} == {"r"}

@@ -224,3 +224,14 @@ def test_the_order_of_strata_is_part_of_a_rule() -> None:
 def test_traces_of_judges_are_judged_by_no_stratum() -> None:
     own = replace(subject(), project="tracejury-judges")
     assert decide(rule(always=["true"]), [HOLDS], own).outcome == "filtered"
+
+
+def test_a_reason_quotes_a_long_condition_in_part() -> None:
+    long = " OR ".join(["has_error"] * 1000)
+    reasons = [
+        decide(rule(always=[long]), [HOLDS]).reason,
+        decide(rule(always=[long]), [BROKEN]).reason,
+        choose(replace(rule(), where=long), Checks(where=FAILS), subject()).reason,
+        choose(replace(rule(), where=long), Checks(where=BROKEN), subject()).reason,
+    ]
+    assert all("has_error OR" in reason and len(reason) < 400 for reason in reasons)

@@ -37,7 +37,7 @@ def service_metrics(context: ApiContext) -> Iterator[Metric]:
     decider = context.worker.decider
     yield counter(
         "tracejury_decisions",
-        "Decisions of live rules since the store started, by rule and outcome.",
+        "Decisions of the live rules in force since the store started, by rule and outcome.",
         ["rule", "outcome"],
         dict(decider.outcomes),
     )

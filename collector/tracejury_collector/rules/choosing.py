@@ -22,6 +22,8 @@ from tracejury_collector.rules.model import (
 )
 from tracejury_collector.sampling import is_sampled
 
+_QUOTED_CHARACTERS = 200
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Former:
@@ -94,7 +96,7 @@ def _refused(rule: Rule, checks: Checks, subject: Subject) -> _Chosen | None:
         return _Chosen(outcome="filtered", reason="it is a trace of the jury's own judges")
     if rule.kinds is not None and subject.kind not in rule.kinds:
         return _Chosen(outcome="filtered", reason=_other_kind(subject.kind, rule.kinds))
-    where = f"the condition {rule.where!r}"
+    where = f"the condition {_quoted(rule.where)}"
     if checks.where.error:
         return _Chosen(outcome="condition_failed", reason=f"{where} failed: {checks.where.error}")
     if not checks.where.holds:
@@ -110,7 +112,7 @@ def _sampled(rule: Rule, checks: Checks, subject: Subject, circumstances: Circum
     if stratum and error:
         return _Chosen(
             outcome="condition_failed",
-            reason=f"{_called(stratum)}: its condition {stratum.where!r} failed: {error}",
+            reason=f"{_called(stratum)}: its condition {_quoted(stratum.where)} failed: {error}",
             stratum=name,
         )
     chance = _chance(rule, name, circumstances)
@@ -180,8 +182,15 @@ def _certain(stratum: Stratum | None, subject: Subject) -> str:
     if stratum is None:
         return f"every {subject.target_kind} that passes is judged"
     if stratum.name == ALWAYS:
-        return f"{stratum.where!r} holds, which is always judged"
+        return f"{_quoted(stratum.where)} holds, which is always judged"
     return f"every {subject.target_kind} in {_called(stratum)} is judged"
+
+
+def _quoted(condition: str) -> str:
+    """Return the condition as a reason tells it: reasons are stored with every decision."""
+    if len(condition) > _QUOTED_CHARACTERS:
+        condition = f"{condition[:_QUOTED_CHARACTERS]}…"
+    return repr(condition)
 
 
 def _called(stratum: Stratum) -> str:
