@@ -22,9 +22,6 @@ from tracejury_collector.completion import Reception
 from tracejury_collector.config import Config
 from tracejury_collector.definitions import Definitions
 from tracejury_collector.errors import InUse
-from tracejury_collector.export.exporter import Exporter
-from tracejury_collector.export.itself import refuse_itself
-from tracejury_collector.export.transport import open_transport
 from tracejury_collector.http_server import http_server
 from tracejury_collector.importing import make_ingest
 from tracejury_collector.in_force import budget_refusal, budgets_of
@@ -32,6 +29,7 @@ from tracejury_collector.jury.budgets import Budgets
 from tracejury_collector.jury.building import CatalogSeats
 from tracejury_collector.jury.catalog import Catalog
 from tracejury_collector.jury.pool import JuryPool
+from tracejury_collector.outward import exporting, watching
 from tracejury_collector.renormalizing import Renormalizer
 from tracejury_collector.runs.desk import RunDesk, free_by, refusal_by
 from tracejury_collector.runs.driver import RunDriver
@@ -48,8 +46,6 @@ _PRIVATE = 0o077
 """The database holds prompts and answers: its files are for their owner alone."""
 _PREDECESSOR_S = 5.0
 _POLL_S = 0.1
-_LAST_WORDS_S = 1.5
-"""What others are given to answer when the service stops: what they do not is sent again."""
 _SWITCH_S = 0.0005
 """How long a thread may hold the interpreter while others wait: the writer must not wait for
 the worker, which computes, after each of its calls into DuckDB."""
@@ -125,7 +121,8 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             ready=lambda: receivers.count > 0,
         )
         async with (
-            _exporting(settings, db, context.version),
+            exporting(db, config.export.otlp, context.version, settings.listen.values()),
+            watching(db, config.alerts),
             _judging(jury),
             _working(worker),
             _driving(driver),
@@ -188,33 +185,6 @@ class _Receivers:
             await self._desk(hello, reader, writer)
         finally:
             self.count -= 1
-
-
-@contextlib.asynccontextmanager
-async def _exporting(settings: StoreSettings, db: Database, version: str) -> AsyncIterator[None]:
-    """Export results meanwhile, if that is configured; then finish the request in flight."""
-    otlp = settings.config.export.otlp
-    if otlp.endpoint is None:
-        yield
-        return
-    await asyncio.to_thread(refuse_itself, otlp.endpoint, settings.listen.values())
-    transport = open_transport(otlp)
-    stop = asyncio.Event()
-    running = asyncio.create_task(Exporter(db, otlp, transport, version).run(stop), name="export")
-    try:
-        yield
-    finally:
-        stop.set()
-        await _ended(running)
-        await transport.close()
-
-
-async def _ended(running: asyncio.Task[None]) -> None:
-    """Wait a little for a task that was told to end, then end it."""
-    await asyncio.wait([running], timeout=_LAST_WORDS_S)
-    running.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await running
 
 
 @contextlib.asynccontextmanager

@@ -42,6 +42,8 @@ COMMANDS = [
     "dialects",
     "renormalize",
     "doctor",
+    "alerts",
+    "exports",
 ]
 NOBODY = "http://127.0.0.1:9"
 TRACE = f"{1:032x}"

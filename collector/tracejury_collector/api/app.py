@@ -11,8 +11,10 @@ from fastapi_offline import FastAPIOffline
 
 from tracejury_collector.api import (
     agreement,
+    alerts,
     budgets,
     dialects,
+    exports,
     health,
     imports,
     pass_rates,
@@ -43,6 +45,7 @@ _TAGS = [
     {"name": "rates", "description": "What passes, and how far evaluators can be trusted."},
     {"name": "runs", "description": "Judging of history on demand."},
     {"name": "evaluators", "description": "What can judge."},
+    {"name": "alerts", "description": "Who is told when something is wrong."},
     {"name": "sql", "description": "Read-only questions over the stable views."},
     {"name": "operation", "description": "Whether the service works."},
 ]
@@ -79,6 +82,8 @@ def create_app(context: ApiContext) -> FastAPI:
         sql,
         types,
         budgets,
+        alerts,
+        exports,
         dialects,
         renormalizations,
         health,

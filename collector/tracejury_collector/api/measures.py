@@ -10,6 +10,7 @@ from prometheus_client.core import Metric
 
 from tracejury.dialects.unread import OTHER
 from tracejury_collector.api.context import ApiContext
+from tracejury_collector.api.outward_measures import outward_metrics
 from tracejury_collector.metrics import counter, gauge, gauges
 from tracejury_collector.store.reads import count_open_traces
 from tracejury_collector.store.unread import Unread, list_unread
@@ -59,6 +60,7 @@ def service_metrics(context: ApiContext) -> Iterator[Metric]:
     )
     yield from _budget_metrics(context)
     yield from _jury_metrics(context)
+    yield from outward_metrics(context)
     yield from _judge_metrics(context)
 
 

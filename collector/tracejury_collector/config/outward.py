@@ -10,6 +10,7 @@ from tracejury_collector.config.fields import Seconds, SecondsFromZero, Section
 from tracejury_evaluators.process.target import check_header_types, check_headers, check_url
 
 MAX_ALERTS = 100
+AlertName = Annotated[str, Field(max_length=100, pattern=r"^[\w .:-]+$")]
 
 
 def _checked_types(headers: Any) -> Any:

@@ -15,7 +15,7 @@ from tracejury_collector.config.judging import (
     EvaluatorSpec,
     RuleSpec,
 )
-from tracejury_collector.config.outward import MAX_ALERTS, AlertSpec, ExportSettings
+from tracejury_collector.config.outward import MAX_ALERTS, AlertName, AlertSpec, ExportSettings
 from tracejury_collector.config.sections import (
     CompletionSettings,
     JudgeSettings,
@@ -59,7 +59,7 @@ class Config(Section):
         description="named rules; left out, a small free jury judges every run; {} means no jury",
     )
     export: ExportSettings = ExportSettings()
-    alerts: dict[Annotated[str, Field(min_length=1, max_length=100)], AlertSpec] = Field(
+    alerts: dict[AlertName, AlertSpec] = Field(
         default={},
         max_length=MAX_ALERTS,
         description="named alerts: a condition, how often it is looked at, and who is told",

@@ -3,7 +3,8 @@
 Exit codes: 0 fine, 1 a check failed, 2 wrong use, 3 the service could not be reached.
 """
 
-from tracejury.cli import service, traces, evaluators, budgets, rates, runs, data, renormalize  # isort: skip  # the order of the help
+from tracejury.cli import service, traces, evaluators, budgets, rates, runs  # isort: skip  # the order of the help
+from tracejury.cli import data, outward, renormalize  # isort: skip
 from tracejury.cli.app import app
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "data",
     "evaluators",
     "main",
+    "outward",
     "rates",
     "renormalize",
     "runs",

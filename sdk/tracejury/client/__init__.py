@@ -6,6 +6,7 @@ from tracejury.client.budgets import BudgetCalls
 from tracejury.client.connection import DEFAULT_URL
 from tracejury.client.judging import JudgingCalls
 from tracejury.client.operation import OperationCalls
+from tracejury.client.outward import OutwardCalls
 from tracejury.client.rates import RateCalls
 from tracejury.client.renormalizations import RenormalizationCalls
 from tracejury.client.runs import RunCalls
@@ -15,7 +16,14 @@ __all__ = ["DEFAULT_URL", "Client"]
 
 
 class Client(
-    TraceCalls, JudgingCalls, OperationCalls, BudgetCalls, RunCalls, RenormalizationCalls, RateCalls
+    TraceCalls,
+    JudgingCalls,
+    OperationCalls,
+    BudgetCalls,
+    RunCalls,
+    RenormalizationCalls,
+    OutwardCalls,
+    RateCalls,
 ):
     """The API of one running service.
 

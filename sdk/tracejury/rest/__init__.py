@@ -25,6 +25,12 @@ from tracejury.rest.operation import (
     SqlResult,
     UnreadAttribute,
 )
+from tracejury.rest.outward import (
+    Alert,
+    AlertDelivery,
+    AlertDetail,
+    ExportState,
+)
 from tracejury.rest.rates import (
     Agreement,
     Confusion,
@@ -62,6 +68,9 @@ from tracejury.rest.traces import (
 
 __all__ = [
     "Agreement",
+    "Alert",
+    "AlertDelivery",
+    "AlertDetail",
     "BudgetState",
     "ChangedVerdict",
     "Column",
@@ -76,6 +85,7 @@ __all__ = [
     "EvaluatorType",
     "Excluded",
     "Explanation",
+    "ExportState",
     "Flags",
     "Health",
     "Imported",

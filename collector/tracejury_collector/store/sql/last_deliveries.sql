@@ -1,0 +1,6 @@
+-- The newest message of each alert.
+SELECT
+    delivery_id, alert, event, summary, status, attempts, http_status, error,
+    epoch_ns(created_at) AS created_at_ns, epoch_ns(finished_at) AS finished_at_ns
+FROM base.alert_deliveries
+QUALIFY row_number() OVER (PARTITION BY alert ORDER BY created_at DESC, delivery_id DESC) = 1
