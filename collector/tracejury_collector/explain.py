@@ -14,9 +14,14 @@ from tracejury_collector.completion import (
     decide,
 )
 from tracejury_collector.errors import NotFound
-from tracejury_collector.rules import Rule
+from tracejury_collector.rules import Rule, TargetKind
 from tracejury_collector.store.database import Database
-from tracejury_collector.store.reads import decisions_of_trace, results_of_trace
+from tracejury_collector.store.reads import (
+    decisions_of_session,
+    decisions_of_trace,
+    results_of_session,
+    results_of_trace,
+)
 from tracejury_collector.store.revisions import Earlier, OpenTrace, open_trace
 
 Row = dict[str, Any]
@@ -70,13 +75,16 @@ def explain(
         opened=opened,
         state=state,
         revisions=revisions,
-        decisions=_decisions(db, trace_id, obstacle),
+        decisions=decisions_of(db, "trace", trace_id, obstacle),
         rules={rule.name: rule for rule in rules},
     )
     return {
         "trace_id": trace_id,
         "status": "open" if opened else "complete",
-        "lines": [*_completion_lines(facts), *_decision_lines(facts)],
+        "lines": [
+            *_completion_lines(facts),
+            *decision_lines(facts.decisions, facts.rules, facts.current),
+        ],
         "completion": _completion(facts),
         "revisions": revisions,
         "decisions": list(facts.decisions),
@@ -95,15 +103,23 @@ def _opened(db: Database, trace_id: str, revisions: Sequence[Row]) -> OpenTrace 
     return open_trace(list(rows[0].values()), earlier)
 
 
-def _decisions(db: Database, trace_id: str, obstacle: Callable[[str], str]) -> list[Row]:
-    """Return the decisions, each with what its evaluators did."""
-    results = {(r["decision_id"], r["evaluator"]): r for r in results_of_trace(db, trace_id)}
+def decisions_of(
+    db: Database, target: TargetKind, target_id: str, obstacle: Callable[[str], str]
+) -> list[Row]:
+    """Return the decisions on a target, each with what its evaluators did.
+
+    `obstacle` says of an evaluator by name what it waits for, "" if nothing.
+    """
+    is_trace = target == "trace"
+    made = (results_of_trace if is_trace else results_of_session)(db, target_id)
+    results = {(r["decision_id"], r["evaluator"]): r for r in made}
+    key = {"target_kind": target, "target_id": target_id}
     attempts = {
         (row["decision_id"], row["evaluator"]): row["attempts"]
-        for row in db.rows("attempts_of_trace", {"trace_id": trace_id})
+        for row in db.rows("attempts_of_target", key)
     }
     found = []
-    for decision in decisions_of_trace(db, trace_id):
+    for decision in (decisions_of_trace if is_trace else decisions_of_session)(db, target_id):
         keys = [(decision["decision_id"], name) for name in decision["evaluators"]]
         evaluators = [
             _evaluator(key, results.get(key), attempts.get(key, 0), obstacle) for key in keys
@@ -155,18 +171,25 @@ def _completion_lines(facts: _Facts) -> Iterator[str]:
             f"{spans} {'span' if spans == 1 else 'spans'}"
             f"{'' if revision['has_root'] else ', without a root'}"
         )
-
-
-def _decision_lines(facts: _Facts) -> Iterator[str]:
     if facts.revisions and not facts.decisions:
         yield "no rule was in force when it was finished"
-    for decision in facts.decisions:
+
+
+def decision_lines(
+    decisions: Sequence[Row], rules: Mapping[str, Rule], current: int
+) -> Iterator[str]:
+    """Yield what was decided and what came of it, in words.
+
+    `rules` are those in force now by name, `current` is the number of the newest revision, 0
+    without one.
+    """
+    for decision in decisions:
         yield _decision_line(decision)
-        yield from (f"  {line}" for line in _remarks(decision, facts.rules))
-        is_old = decision["revision"] < facts.current
+        yield from (f"  {line}" for line in _remarks(decision, rules))
+        is_old = decision["revision"] < current
         yield from (f"  {_evaluator_line(e, is_old=is_old)}" for e in decision["evaluators"])
-    if facts.revisions:
-        yield from _undecided_lines(facts)
+    if current:
+        yield from _undecided_lines(decisions, rules, current)
 
 
 def _decision_line(decision: Row) -> str:
@@ -188,14 +211,14 @@ def _remarks(decision: Row, rules: Mapping[str, Rule]) -> Iterator[str]:
         yield "the rule has changed since"
 
 
-def _undecided_lines(facts: _Facts) -> Iterator[str]:
+def _undecided_lines(
+    decisions: Sequence[Row], rules: Mapping[str, Rule], current: int
+) -> Iterator[str]:
     """Yield the rules of today that were not in force when the newest revision was finished."""
-    live = {
-        d["rule"] for d in facts.decisions if d["revision"] == facts.current and not d["run_id"]
-    }
-    for name in sorted(facts.rules.keys() - live):
+    live = {d["rule"] for d in decisions if d["revision"] == current and not d["run_id"]}
+    for name in sorted(rules.keys() - live):
         yield (
-            f"rule {name!r}: not in force when revision {facts.current} was finished; "
+            f"rule {name!r}: not in force when revision {current} was finished; "
             f"a run judges it (tracejury evaluate --rule {name})"
         )
 

@@ -17,6 +17,7 @@ from tracejury_collector.config import Config
 from tracejury_collector.deciding import Decider, trace_subjects
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.explain import explain
+from tracejury_collector.explain_session import Asked, explain_session
 from tracejury_collector.finishing import Draft, FinishedTrace, chunks
 from tracejury_collector.in_force import InForce
 from tracejury_collector.jury.roster import Seat
@@ -229,6 +230,23 @@ class Worker:
     def _obstacle(self, evaluator: str) -> str:
         seat = self._in_force().seats.get(evaluator)
         return self._jury.obstacle(seat) if seat else ""
+
+    def explain_session(self, session_id: str, project: str | None) -> dict[str, Any]:
+        """Return the whole story of a session, in words and data.
+
+        `project` None is the one where it was active last.
+        Raises: NotFound for a session that no trace named.
+        """
+        asked = Asked(
+            session_id=session_id,
+            project=project,
+            policy=self.sessions.policy,
+            reception=self._reception(),
+            now_ns=self._now_ns(),
+            rules=self._in_force().rules_on("session"),
+            obstacle=self._obstacle,
+        )
+        return explain_session(self._db, asked)
 
     def _look_up_reopened(self, cursor: duckdb.DuckDBPyConnection) -> None:
         self._looked_up_seq, found = newly_reopened(cursor, self._looked_up_seq)

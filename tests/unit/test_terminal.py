@@ -13,7 +13,7 @@ from rich.console import Console
 
 from tracejury import terminal
 from tracejury.cli.show import print_explanation, print_session
-from tracejury.rest import Explanation, SessionDetail, TraceSummary
+from tracejury.rest import SessionDetail, TraceSummary
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07 \u202eevil\u2069 \x9b31m [bold]x[/bold] :smile:"
 
@@ -91,7 +91,7 @@ def test_a_reason_with_line_breaks_cannot_pass_for_lines_of_the_story(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     lines = ["rule 'x': selected", "  fast: fail, slow\nrule 'y': selected\r"]
-    print_explanation(Explanation(trace_id="1" * 32, lines=lines))
+    print_explanation(lines)
     assert capsys.readouterr().out.splitlines() == [
         "rule 'x': selected",
         "  fast: fail, slow rule 'y': selected",

@@ -71,6 +71,7 @@ def create_app(context: ApiContext) -> FastAPI:
     app.state.run_streams = set()
     app.state.metrics = Metrics(lambda: service_metrics(context))
     install_problems(app)
+    app.include_router(sessions.explaining)
     for module in (
         imports,
         traces,

@@ -47,17 +47,17 @@ def decision(row: dict[str, Any]) -> Decision:
 
 def explanation(story: dict[str, Any]) -> Explanation:
     """Return the story of a trace with its times as text."""
-    return Explanation.model_validate(_with_times(story))
+    return Explanation.model_validate(with_times(story))
 
 
-def _with_times(value: Any) -> Any:
+def with_times(value: Any) -> Any:
     """Return the value with every `NAME_ns` as `NAME`, in RFC 3339."""
     if isinstance(value, dict):
         return dict(_time_item(key, item) for key, item in value.items())
-    return [_with_times(item) for item in value] if isinstance(value, list) else value
+    return [with_times(item) for item in value] if isinstance(value, list) else value
 
 
 def _time_item(key: str, item: Any) -> tuple[str, Any]:
     if key.endswith("_ns") and (item is None or isinstance(item, int)):
         return key.removesuffix("_ns"), rfc3339(item or 0)
-    return key, _with_times(item)
+    return key, with_times(item)

@@ -35,6 +35,12 @@ def service_metrics(context: ApiContext) -> Iterator[Metric]:
         ["completed_by"],
         {(name,): n for name, n in dict(context.worker.finished).items()},
     )
+    yield counter(
+        "tracejury_sessions_finished",
+        "Revisions of sessions finished since the store started.",
+        [],
+        {(): context.worker.sessions.finished},
+    )
     decider = context.worker.decider
     yield counter(
         "tracejury_decisions",

@@ -22,6 +22,9 @@ class ResultQuery(ListQuery):
     """Which results to list."""
 
     trace_id: str | None = Field(default=None, description="only this trace")
+    target_id: str | None = Field(
+        default=None, description="only this trace, or this session: its project, a slash, its id"
+    )
     evaluator: str | None = Field(default=None, description="only this evaluator's name")
     rule: str | None = Field(default=None, description="only this rule's name")
     outcome: Literal["score", "skip", "failure"] | None = Field(
@@ -57,6 +60,7 @@ def _filter(query: ResultQuery, now_ns: int) -> reads.ResultFilter:
     return reads.ResultFilter(
         superseded=query.superseded,
         trace_id=query.trace_id.lower() if query.trace_id else None,
+        target_id=query.target_id,
         evaluator=query.evaluator,
         rule=query.rule,
         outcome=query.outcome,

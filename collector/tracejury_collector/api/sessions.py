@@ -8,17 +8,25 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from tracejury.rest import Page, SessionDetail, SessionSummary
+from tracejury.rest import Page, SessionDetail, SessionExplanation, SessionSummary
 from tracejury.view import rfc3339
 from tracejury_collector.api.cursors import decode_cursor, encode_cursor
 from tracejury_collector.api.dependencies import MAX_PAGE, Context, ListQuery, problems
-from tracejury_collector.api.paths import anything
+from tracejury_collector.api.details import decision, result, with_times
+from tracejury_collector.api.paths import LastSegmentRoute, anything
 from tracejury_collector.api.times import parse_time
 from tracejury_collector.api.traces import trace_summary
 from tracejury_collector.errors import NotFound
-from tracejury_collector.store import sessions
+from tracejury_collector.session_ids import session_target
+from tracejury_collector.store import reads, sessions
 
 router = APIRouter(tags=["sessions"])
+explaining = APIRouter(tags=["sessions"], route_class=LastSegmentRoute)
+"""Before `router`, whose paths take anything."""
+
+Project = Annotated[
+    str | None, Query(description="its project; without it, the one that was active last")
+]
 
 SessionId = Annotated[
     str, Path(description="session or conversation id, percent-encoded", examples=["chat-17"])
@@ -72,6 +80,15 @@ def list_sessions(
     return Page(items=items, next_cursor=cursor)
 
 
+@explaining.get(f"/api/sessions/{anything('session_id')}/explain", responses=problems(404, 422))
+def explain_session(
+    context: Context, session_id: SessionId, project: Project = None
+) -> SessionExplanation:
+    """Say when and why the session was finished, and why each rule judged it or did not."""
+    story = context.worker.explain_session(session_id, project)
+    return SessionExplanation.model_validate(with_times(story))
+
+
 @router.get(f"/api/sessions/{anything('session_id')}", responses=problems(404, 422))
 def get_session(
     context: Context, session_id: SessionId, query: Annotated[OneSessionQuery, Query()]
@@ -86,12 +103,15 @@ def get_session(
     traces = sessions.traces_of_session(context.db, session_id, project, query.limit)
     totals = _shown(row)
     count = totals.pop("traces")
+    target = session_target(project, session_id)
     return SessionDetail(
         **totals,
         trace_count=count,
         traces=[trace_summary(trace) for trace in traces],
         truncated=count > len(traces),
         other_projects=[other["project"] for other in found if other["project"] != project],
+        results=[result(found) for found in reads.results_of_session(context.db, target)],
+        decisions=[decision(found) for found in reads.decisions_of_session(context.db, target)],
     )
 
 

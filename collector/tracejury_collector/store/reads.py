@@ -17,7 +17,7 @@ from tracejury_collector.store.sqlguard import check_expression
 from tracejury_collector.store.statements import statement
 
 Row = dict[str, Any]
-RESULTS_OF_TRACE = 10_000
+RESULTS_OF_TARGET = 10_000
 WHERE_LIMIT_S = 10.0
 LIST_CHARACTERS = 500
 """Characters of an input or output that a list shows."""
@@ -41,6 +41,7 @@ class ResultFilter:
 
     superseded: bool = False
     trace_id: str | None = None
+    target_id: str | None = None
     evaluator: str | None = None
     rule: str | None = None
     outcome: str | None = None
@@ -157,13 +158,25 @@ def list_results(db: Database, wanted: ResultFilter) -> list[Row]:
 def results_of_trace(db: Database, trace_id: str) -> list[Row]:
     """Return the results on every revision of a trace, newest first."""
     return list_results(
-        db, ResultFilter(trace_id=trace_id, superseded=True, limit=RESULTS_OF_TRACE)
+        db, ResultFilter(trace_id=trace_id, superseded=True, limit=RESULTS_OF_TARGET)
+    )
+
+
+def results_of_session(db: Database, target_id: str) -> list[Row]:
+    """Return the results on every revision of a session, newest first."""
+    return list_results(
+        db, ResultFilter(target_id=target_id, superseded=True, limit=RESULTS_OF_TARGET)
     )
 
 
 def decisions_of_trace(db: Database, trace_id: str) -> list[Row]:
     """Return what the rules decided on every revision of a trace, newest first."""
-    return db.rows("decisions_of_trace", {"trace_id": trace_id})
+    return db.rows("decisions_of_target", {"target_kind": "trace", "target_id": trace_id})
+
+
+def decisions_of_session(db: Database, target_id: str) -> list[Row]:
+    """Return what the rules decided on every revision of a session, newest first."""
+    return db.rows("decisions_of_target", {"target_kind": "session", "target_id": target_id})
 
 
 def find_trace(db: Database, trace_id: str) -> Extent | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -12,7 +12,6 @@ from rich.text import Text
 from tracejury import terminal
 from tracejury.doctor import Check
 from tracejury.rest import (
-    Explanation,
     Imported,
     Page,
     SessionDetail,
@@ -189,10 +188,10 @@ _SESSION_TRACE_COLUMNS: tuple[_Column[TraceSummary], ...] = (
 )
 
 
-def print_explanation(explanation: Explanation) -> None:
-    """Print why a trace was, or was not, judged."""
+def print_explanation(lines: Iterable[str]) -> None:
+    """Print why a trace or session was, or was not, judged."""
     out = terminal.console()
-    for line in explanation.lines:
+    for line in lines:
         indent = " " * (len(line) - len(line.lstrip(" ")))
         out.print(Text(indent + one_line(line)), soft_wrap=True)
 

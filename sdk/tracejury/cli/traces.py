@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
+from http import HTTPStatus
 from typing import Annotated
 
 import typer
@@ -9,8 +12,12 @@ import typer
 from tracejury import terminal
 from tracejury.cli import show
 from tracejury.cli.app import WRONG_USE, Json, Limit, Url, app, connected, example, fail
+from tracejury.client import Client
+from tracejury.errors import ApiError
+from tracejury.rest import Explanation, SessionExplanation
 
 PANEL = "Traces"
+_TRACE_ID = re.compile("[0-9a-fA-F]{32}")
 
 
 @app.command(
@@ -98,14 +105,43 @@ def sessions(
 
 
 @app.command(
-    rich_help_panel=PANEL, epilog=example("tracejury explain 4bf92f3577b34da6a3ce929d0e0e4736")
+    rich_help_panel=PANEL,
+    epilog=example(
+        "tracejury explain 4bf92f3577b34da6a3ce929d0e0e4736", "tracejury explain chat-17"
+    ),
 )
 def explain(
-    trace: Annotated[str, typer.Argument(metavar="TRACE", help="A trace id.")],
+    target: Annotated[
+        str, typer.Argument(metavar="TRACE|SESSION", help="A trace id, or a session id.")
+    ],
+    session: Annotated[
+        bool, typer.Option("--session", help="It is a session id, even if it looks like a trace's.")
+    ] = False,
+    project: Annotated[
+        str | None, typer.Option(help="The session's project; else the one active last.")
+    ] = None,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Say why a trace was judged as it was, or why it was not."""
+    """Say why a trace or session was judged as it was, or why it was not."""
+    is_trace = _TRACE_ID.fullmatch(target) is not None and not session
+    if is_trace and project is not None:
+        fail("--project is for a session; leave it out, or add --session", WRONG_USE)
     with connected(url) as client:
-        explanation = client.explain(trace)
-    terminal.print_json(explanation) if json else show.print_explanation(explanation)
+        explanation = (
+            _explained(client, target)
+            if is_trace
+            else client.explain_session(target, project=project)
+        )
+    terminal.print_json(explanation) if json else show.print_explanation(explanation.lines)
+
+
+def _explained(client: Client, target: str) -> Explanation | SessionExplanation:
+    """The story of a trace; of the session where no trace, but a session has such an id."""
+    try:
+        return client.explain(target)
+    except ApiError as error:
+        if error.status == HTTPStatus.NOT_FOUND:
+            with suppress(ApiError):
+                return client.explain_session(target)
+        raise

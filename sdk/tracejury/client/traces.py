@@ -9,6 +9,7 @@ from tracejury.rest import (
     Explanation,
     Page,
     SessionDetail,
+    SessionExplanation,
     SessionSummary,
     TraceDetail,
     TraceSummary,
@@ -84,3 +85,8 @@ class TraceCalls(Connection):
         """
         params = {"project": project, "limit": limit}
         return self.get(f"/api/sessions/{segment(session_id)}", SessionDetail, params)
+
+    def explain_session(self, session_id: str, *, project: str | None = None) -> SessionExplanation:
+        """Return why the session was, or was not, judged as a whole."""
+        path = f"/api/sessions/{segment(session_id)}/explain"
+        return self.get(path, SessionExplanation, {"project": project})

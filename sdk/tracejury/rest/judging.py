@@ -10,7 +10,10 @@ from tracejury.rest.base import Document
 
 
 class Result(Document):
-    """One evaluator's outcome on one revision of a trace."""
+    """One evaluator's outcome on one revision of a trace or session.
+
+    `trace_id` is "" for a session; its `target_id` is its project, a slash, and its id.
+    """
 
     evaluator: str
     type: str
@@ -18,6 +21,8 @@ class Result(Document):
     score: float | None = None
     verdict: Literal["pass", "partial", "fail"] | None = None
     reason: str = ""
+    target_kind: Literal["trace", "session"] = "trace"
+    target_id: str = ""
     trace_id: str
     revision: int
     rule: str = ""
@@ -36,7 +41,7 @@ class Result(Document):
 
 
 class Decision(Document):
-    """What one rule decided on one revision of a trace, and why."""
+    """What one rule decided on one revision of a trace or session, and why."""
 
     decision_id: str
     rule: str

@@ -84,13 +84,16 @@ class SessionSummary(SessionTotals):
 class SessionDetail(SessionTotals):
     """One session with its traces in order of start; texts are cut to 4000 characters.
 
-    `truncated` says that it has more traces, earlier ones, than are shown.
+    `truncated` says that it has more traces, earlier ones, than are shown. `results` and
+    `decisions` are those on the session as a whole.
     """
 
     trace_count: int
     traces: list[TraceSummary]
     truncated: bool = False
     other_projects: list[str] = []
+    results: list[Result] = []
+    decisions: list[Decision] = []
 
 
 class Flags(Document):
@@ -180,4 +183,13 @@ class Explanation(Document):
     """Why a trace was, or was not, judged: in words, and as data."""
 
     trace_id: str
+    lines: list[str] = []
+
+
+class SessionExplanation(Document):
+    """Why a session was, or was not, judged as a whole: in words, and as data."""
+
+    session_id: str
+    project: str
+    target_id: str
     lines: list[str] = []

@@ -1,13 +1,14 @@
 -- One page of results, newest first.
 SELECT
-    r.decision_id, r.evaluator, r.type, r.fingerprint, r.trace_id, r.revision, r.rule, r.run_id,
-    r.trigger, r.outcome, r.score, r.verdict, r.reason, r.hits, r.misses,
+    r.decision_id, r.evaluator, r.type, r.fingerprint, r.target_kind, r.target_id, r.trace_id,
+    r.revision, r.rule, r.run_id, r.trigger, r.outcome, r.score, r.verdict, r.reason, r.hits, r.misses,
     r.details::VARCHAR AS details, r.evidence, r.error_type, r.error_message, r.duration_ms,
     r.cost_usd, epoch_ns(r.created_at) AS created_at_ns, r.superseded
 FROM base.results AS r
 WHERE
     ($superseded OR NOT r.superseded)
     AND ($trace_id::VARCHAR IS NULL OR r.trace_id = $trace_id)
+    AND ($target_id::VARCHAR IS NULL OR r.target_id = $target_id)
     AND ($evaluator::VARCHAR IS NULL OR r.evaluator = $evaluator)
     AND ($rule::VARCHAR IS NULL OR r.rule = $rule)
     AND ($outcome::VARCHAR IS NULL OR r.outcome = $outcome)

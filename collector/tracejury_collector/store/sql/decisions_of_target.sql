@@ -1,8 +1,8 @@
--- What the rules decided on a trace, newest revision first.
+-- What the rules decided on a trace or session, newest revision first.
 SELECT
     d.decision_id, d.rule, d.rule_fingerprint, d.revision, d.outcome, d.reason, d.stratum,
     d.probability, d.sampled_by, d.upstream_probability, d.evaluators, d.run_id,
     epoch_ns(d.decided_at) AS decided_at_ns
 FROM base.decisions AS d
-WHERE d.target_kind = 'trace' AND d.target_id = $trace_id
+WHERE d.target_kind = $target_kind AND d.target_id = $target_id
 ORDER BY d.revision DESC, d.rule, d.decided_at
