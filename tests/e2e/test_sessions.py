@@ -51,6 +51,11 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService
 
 @pytest.fixture(scope="module")
 def tracer(service: RunningService) -> Iterator[Tracer]:
+    yield from tracer_of(service)
+
+
+def tracer_of(service: RunningService) -> Iterator[Tracer]:
+    """Give a tracer that exports to the service, span by span."""
     provider = TracerProvider(resource=Resource.create({"service.name": "booking"}))
     exporter = OTLPSpanExporter(endpoint=f"{service.otlp_http}/v1/traces")
     provider.add_span_processor(SimpleSpanProcessor(exporter))
