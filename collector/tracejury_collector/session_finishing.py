@@ -33,7 +33,8 @@ log = logging.getLogger(__name__)
 
 BATCH_SESSIONS = 200
 _LOOKS_PER_IDLE = 60
-"""How often, in the time that a session must be quiet, due ones are gathered from the traces."""
+"""How often, in the time that a session must be quiet, due ones are looked for."""
+_NEVER_NS = -(1 << 62)
 
 
 def session_policy(config: Config) -> SessionPolicy:
@@ -65,7 +66,7 @@ class Sessions:
         self._decider = decider
         self._max_revisions = config.completion.max_revisions
         self._look_ns = self.policy.idle_ns // _LOOKS_PER_IDLE
-        self._next_look_ns = 0
+        self._looked_ns = _NEVER_NS
         self._batch = BATCH_SESSIONS
         self._taken: list[OpenSession] = []
         self._given_up: set[str] = set()
@@ -79,8 +80,9 @@ class Sessions:
         Raises: Unavailable or duckdb.Error when the database cannot be used now.
         """
         self._taken = []
-        if now_ns < self._next_look_ns or not in_force.rules_on("session"):
+        if 0 <= now_ns - self._looked_ns < self._look_ns or not in_force.rules_on("session"):
             return False
+        self._looked_ns = now_ns
         with self._db.read() as cursor:
             due = self._due(cursor, now_ns, reception, busy)
             if not due:
@@ -88,8 +90,8 @@ class Sessions:
             batch = self._gather(cursor, due, now_ns, reception)
         has_jobs = self._write(in_force, batch, now_ns)
         self.finished += len(batch.finished)
-        is_full = len(due) >= self._batch
-        self._next_look_ns = now_ns if is_full else now_ns + self._look_ns
+        if len(due) >= self._batch:
+            self._looked_ns = _NEVER_NS
         self._batch = min(BATCH_SESSIONS, self._batch * 2)
         self._taken = []
         return has_jobs
@@ -100,6 +102,7 @@ class Sessions:
         Returns: whether the failure was here.
         """
         taken, self._taken = self._taken, []
+        self._looked_ns = _NEVER_NS
         if len(taken) == 1:
             self._given_up.add(taken[0].target_id)
             log.error(

@@ -76,9 +76,9 @@ def test_a_session_is_judged_once_it_was_idle_for_long(store: Bench) -> None:
     store.clock.advance(300)
     store.spans(said(2))
     later(store, 4)
-    later(store, IDLE_S - 5)
+    later(store, IDLE_S - 20)
     assert store.rows(REVISIONS) == []
-    later(store, 2)
+    later(store, 20)
     assert store.rows(REVISIONS) == [("default/chat", 1, [trace_id(1), trace_id(2)], False)]
     assert store.rows(DECISIONS) == [("default/chat", 1, "selected")]
     assert store.rows("FROM base.open_sessions") == []
@@ -190,7 +190,7 @@ def test_quiet_counts_from_when_the_service_began_to_listen(store: Bench) -> Non
     store.restart()
     later(store, IDLE_S - 1)
     assert store.rows(REVISIONS) == []
-    later(store, 2)
+    later(store, 15)
     assert len(store.rows(REVISIONS)) == 1
 
 
