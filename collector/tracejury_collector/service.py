@@ -295,7 +295,14 @@ async def _run_evaluators(
     registry = partial(PluginRegistry, Path(settings.folder), catalog.plugins())
     _ready()
     config = Config.model_validate_json(settings.config)
-    await process.run(config, settings.store_socket, stop, registry=registry, lane=lane)
+    await process.run(
+        config,
+        settings.store_socket,
+        stop,
+        registry=registry,
+        lane=lane,
+        otlp_http=settings.otlp_http_address,
+    )
 
 
 async def _run_store(settings: ChildSettings, stop: asyncio.Event) -> None:

@@ -56,6 +56,22 @@ def test_a_configured_judge_rules_and_its_key_is_found_nowhere(
             explained = service.client.get(
                 f"{service.api}/api/traces/{SPAN['traceId']}/explain"
             ).text
+            spans = (
+                "SELECT name, kind, model, input_tokens, trace_id, links, attributes FROM spans "
+                "WHERE project = 'tracejury-judges' ORDER BY name"
+            )
+            eventually(lambda: len(service.sql(spans)) == 3, "the judge is traced", log=service.log)
+            call, conversation, judgement = service.sql(spans)
+            own = f"SELECT outcome, reason FROM decisions WHERE target_id = '{judgement[4]}'"
+            eventually(lambda: service.sql(own), "it was decided on", log=service.log)
+            ((outcome, reason),) = service.sql(own)
+        assert (judgement[0], judgement[1]) == ("judge kind", "evaluator")
+        assert str(SPAN["traceId"]) in str(judgement[5])
+        assert conversation[0] == "invoke_agent judge"
+        assert call[1:5] == ["llm", "gpt-4o-mini", 100, judgement[4]]
+        assert "Hello, dear!" not in str([call, conversation, judgement])
+        assert (outcome, "judge" in reason) == ("filtered", True)
+        assert len(judge.received) == 1
         assert (result["outcome"], result["score"], result["verdict"]) == ("score", 0.9, "pass")
         assert "Hello, dear!" in judge.prompts[0]
         assert judge.received[0].headers["authorization"] == f"Bearer {KEY}"

@@ -5,6 +5,7 @@ An answer of a script is one of
     {"say": "text"}                 plain text in place of a ruling
     {"status": 429, "headers": {}}  an error, or a redirect
     {"refuse": "text"}              a refusal
+    {"delay_s": 0.5, …}             any of these, after a while
     {"cut": true}                   an answer that ended at the token limit
     {"hang": true}                  no answer until the server closes
     {"drip": true}                  an answer that comes byte by byte and never ends
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -53,6 +54,7 @@ class ScriptedJudge:
     url: str = ""
     script: list[Mapping[str, Any]] = field(default_factory=list)
     forever: Mapping[str, Any] = field(default_factory=lambda: {"status": 418})
+    answering: Callable[[Received], Mapping[str, Any]] | None = None
     received: list[Received] = field(default_factory=list)
     closing: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -63,10 +65,12 @@ class ScriptedJudge:
             self.script, self.received = list(script), []
 
     def take(self, request: Received) -> Mapping[str, Any]:
-        """The next answer; past the end of the script, `forever`: an error unless it is set."""
+        """The next answer; past the end of the script `answering`, else `forever`: an error."""
         with self.lock:
             self.received.append(request)
-            return self.script.pop(0) if self.script else self.forever
+            if self.script:
+                return self.script.pop(0)
+        return self.answering(request) if self.answering else self.forever
 
     @property
     def prompts(self) -> list[str]:
@@ -126,6 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
             judge.closing.wait(30)
             self.close_connection = True
             return
+        judge.closing.wait(answer.get("delay_s", 0))
         if answer.get("drip") or answer.get("flood"):
             self._pour(judge.closing, b" " if answer.get("drip") else b" " * (1 << 20))
             return

@@ -187,6 +187,14 @@ class JudgeSettings(Section):
     longest_pause: Seconds = Field(
         default=300.0, description="longest time between two trials of an endpoint, in seconds"
     )
+    trace: bool = Field(
+        default=True,
+        description="record what judges are asked as traces of the project `tracejury-judges`, "
+        "which no rule judges",
+    )
+    trace_content: bool = Field(
+        default=False, description="keep the prompts and answers in these traces, too"
+    )
     patience: Seconds = Field(
         default=3600.0,
         description="how long judgements wait for an endpoint that keeps failing, in seconds; "

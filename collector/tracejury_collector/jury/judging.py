@@ -21,6 +21,7 @@ from tracejury_collector.jury.confinement import Surroundings
 from tracejury_collector.jury.progress import Progress
 from tracejury_collector.jury.protocol import JobOrder, JudgeOrder, outcome_item
 from tracejury_collector.jury.roster import Builder
+from tracejury_evaluators.judge.tracing import told_of
 
 MAX_OUTCOME_BYTES = 1 << 20
 Send = Callable[[bytes | None], None]
@@ -34,6 +35,7 @@ class _Member:
     evaluator: Evaluator[Any] | Failure
     criteria: Mapping[str, Any]
     timeout_s: float
+    name: str = ""
 
 
 class Members:
@@ -52,7 +54,12 @@ class Members:
             if key not in self._built:
                 self._built[key] = self._build(*wanted)
             built = self._built[key]
-        return _Member(evaluator=built, criteria=spec["criteria"], timeout_s=spec["timeout_s"])
+        return _Member(
+            evaluator=built,
+            criteria=spec["criteria"],
+            timeout_s=spec["timeout_s"],
+            name=spec.get("name", ""),
+        )
 
     def _build(
         self, type_name: str, config: Mapping[str, Any], fingerprint: str
@@ -114,7 +121,8 @@ class Bench:
             outcome = trace
         else:
             limit_s = member.timeout_s if self._ends_late else None
-            outcome = _judge(member.evaluator, trace, member.criteria, limit_s)
+            with told_of({"tracejury.evaluator": member.name}):
+                outcome = _judge(member.evaluator, trace, member.criteria, limit_s)
         return _item(run, outcome, (time.perf_counter() - started_s) * 1e3)
 
 

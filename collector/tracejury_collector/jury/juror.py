@@ -185,6 +185,7 @@ def _timeout_s(job: Job, name: str) -> float:
 def _ordered(seat: Seat) -> dict[str, Any]:
     """What a jury process is told of an evaluator."""
     return {
+        "name": seat.name,
         "type": seat.type,
         "config": seat.config,
         "criteria": seat.criteria,

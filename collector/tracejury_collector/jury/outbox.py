@@ -43,6 +43,8 @@ class Outbox:
         with self._lock:
             items, self._items = self._items, {}
             done, self._done = self._done, set()
+        if self._writer.is_closing():
+            return  # nobody listens any more; what was answered is asked again
         for order_id, of_order in items.items():
             header, payload = outcomes_frame(order_id, of_order, done=order_id in done)
             write_frame(self._writer, header, payload)

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 import threading
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -27,6 +28,7 @@ log = logging.getLogger(__name__)
 DRAIN_S = 1.0
 FLUSH_S = 0.05
 """Outcomes of computing evaluators are handed back this often, so that a crash loses few."""
+FLUSH_SPANS_S = 0.2
 _CLOSE_S = 0.2
 _RECONNECT_S = (0.05, 0.5)
 _FULL = 0.6
@@ -42,13 +44,16 @@ async def run(
     *,
     registry: RegistryFactory,
     lane: JurorLane = "quick",
+    otlp_http: str = "",
 ) -> None:
     """Judge until `stop` is set, or until evaluators have left too little memory to go on.
 
+    What judges are asked is traced to the address `otlp_http`; to none if that is "".
     Then the process ends at once: threads that evaluators have left would keep it for ever.
     """
     confine(config.jury.memory)
     use_endpoint(config.judge.endpoint())
+    flush = _traced(config, otlp_http if lane == "waiting" else "")
     leave = asyncio.create_task(stop.wait())
     members = Members(registry())
     slots = 1 if lane == "quick" else -(-config.judge.concurrency // config.jury.judges)
@@ -70,8 +75,18 @@ async def run(
         write_frame(writer, hello(os.getpid(), lane, path))
         if await session.serve(reader, leave):
             break
+    flush(FLUSH_SPANS_S)
     logging.shutdown()
     os._exit(0)
+
+
+def _traced(config: Config, otlp_http: str) -> Callable[[float], None]:
+    """Have judges traced; what sends the last spans."""
+    if not otlp_http:
+        return lambda _: None
+    from tracejury_collector.jury.tracing import start_tracing
+
+    return start_tracing(config.judge, otlp_http)
 
 
 class _Session:

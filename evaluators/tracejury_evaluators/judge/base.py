@@ -120,6 +120,16 @@ class LLMEvaluator(Evaluator[JC], Generic[JC]):
         ruled = self._without_asking(trace, criteria, case)
         if ruled is not None:
             return ruled
+        from tracejury_evaluators.judge.tracing import judgement
+
+        with judgement(self.type, trace) as traced:
+            outcome = await self._asked(trace, criteria, case)
+            traced.ended(outcome)
+        return outcome
+
+    async def _asked(
+        self, trace: Trace, criteria: JC, case: Mapping[str, str]
+    ) -> Score | Skip | Failure:
         from tracejury_evaluators.judge.client import Answer, ask
 
         answers = await ask(self._access, self._question(trace, criteria, case), self.repeat)

@@ -27,6 +27,7 @@ from tracejury.result import Spent
 from tracejury_evaluators.endpoint import Access
 from tracejury_evaluators.judge.providers import model_of
 from tracejury_evaluators.judge.quiet import untraced, unwarned
+from tracejury_evaluators.judge.tracing import traced
 from tracejury_evaluators.judge.transport import RETRYABLE, Redirected, http_client
 
 OutputMode = Literal["tool", "native", "prompted"]
@@ -83,7 +84,7 @@ async def ask(access: Access, question: Question[R], votes: int) -> list[Answer[
     )
     with untraced(), unwarned:
         async with client:
-            agent = _agent(model_of(access, client), question)
+            agent = _agent(traced(model_of(access, client)), question)
             seats = asyncio.Semaphore(SIDE_BY_SIDE)
             deadline_s = asyncio.get_running_loop().time() + question.total_s
 
@@ -144,6 +145,7 @@ def _agent(model: Model[Any], question: Question[R]) -> Agent[Any, R]:
         settings["temperature"] = question.temperature
     agent: Agent[Any, R] = Agent(
         model,
+        name="judge",
         output_type=_output(question),
         instructions=question.instructions,
         model_settings=settings,
