@@ -158,6 +158,19 @@ def test_a_trace_that_several_rules_judged_is_one_pair(api: Api) -> None:
     assert (item["n"], item["confusion"]["rightly_passed"]) == (1, 1)
 
 
+def test_sessions_are_held_to_labels_on_sessions(api: Api) -> None:
+    decide(
+        api,
+        Decided(number=1, target="session", sampled_by="session", session_id="a", verdict="fail"),
+        Decided(number=2, target="session", sampled_by="session", session_id="b"),
+        Decided(number=3, session_id="a"),
+    )
+    label(api, 1, "pass", trace_id=None, session_id="a")
+    label(api, 2, "fail", trace_id=None, session_id="b", project="another")
+    (item,) = api.get("/api/agreement")["items"]
+    assert (item["n"], item["differing"]) == (1, ["a"])
+
+
 def test_versions_of_an_evaluator_are_compared_apart(api: Api) -> None:
     decide(
         api,

@@ -16,7 +16,7 @@ _TRACE: dict[str, Any] = {
     "flags": [], "completed_by": "marker",
 }  # fmt: skip
 _RESULT: dict[str, Any] = {
-    "type": "check", "criteria_hash": "", "case_id": "", "target_kind": "trace", "reason": "",
+    "type": "check", "criteria_hash": "", "case_id": "", "reason": "",
     "hits": [], "misses": [], "details": "{}", "evidence": [],
 }  # fmt: skip
 
@@ -47,11 +47,17 @@ class Decided:
     run_id: str = ""
     revision: int = 1
     superseded: bool = False
+    target: str = "trace"
 
     @property
     def trace_id(self) -> str:
         """The trace."""
         return f"{self.number:032x}"
+
+    @property
+    def target_id(self) -> str:
+        """What is judged: the trace, or the session that it is all of."""
+        return self.trace_id if self.target == "trace" else f"session-{self.number}"
 
     @property
     def key(self) -> str:
@@ -64,6 +70,8 @@ def insert_decided(connection: duckdb.DuckDBPyConnection, decided: Iterable[Deci
     rows = list(decided)
     traces = {(d.trace_id, d.revision): _trace(d) for d in rows}
     _insert(connection, "traces", list(traces.values()))
+    sessions = [_session(d) for d in rows if d.target == "session"]
+    _insert(connection, "session_revisions", sessions)
     _insert(connection, "decisions", list({d.key: _decision(d) for d in rows}.values()))
     judged = [d for d in rows if d.outcome == "selected" and d.found]
     _insert(connection, "results", [_result(d) for d in judged])
@@ -76,8 +84,9 @@ def _insert(
         return
     times = {"decided_at", "completed_at", "created_at"}
     marks = ", ".join("make_timestamp_ns(?)" if name in times else "?" for name in rows[0])
-    sql = f"INSERT INTO base.{table} ({', '.join(rows[0])}) VALUES ({marks})"
-    connection.executemany(sql, [list(row.values()) for row in rows])
+    values = ", ".join([f"({marks})"] * len(rows))
+    sql = f"INSERT INTO base.{table} ({', '.join(rows[0])}) VALUES {values}"
+    connection.execute(sql, [value for row in rows for value in row.values()])
 
 
 def _trace(d: Decided) -> dict[str, Any]:
@@ -94,14 +103,30 @@ def _trace(d: Decided) -> dict[str, Any]:
     }
 
 
+def _session(d: Decided) -> dict[str, Any]:
+    member = {"trace_id": d.trace_id, "revision": d.revision, "first_seq": 0, "last_seq": 0}
+    return {
+        "target_id": d.target_id,
+        "revision": d.revision,
+        "project": d.project,
+        "session_id": d.session_id,
+        "traces": 1,
+        "members": [member],
+        "first_seq": 0,
+        "last_seq": 0,
+        "completed_at": d.at_ns,
+        "superseded": d.superseded,
+    }
+
+
 def _decision(d: Decided) -> dict[str, Any]:
     return {
         "decision_id": d.key,
         "rule": d.rule,
         "rule_fingerprint": d.rule_version,
         "run_id": d.run_id,
-        "target_kind": "trace",
-        "target_id": d.trace_id,
+        "target_kind": d.target,
+        "target_id": d.target_id,
         "revision": d.revision,
         "outcome": d.outcome,
         "reason": "",
@@ -123,7 +148,8 @@ def _result(d: Decided) -> dict[str, Any]:
         "decision_id": d.key,
         "evaluator": d.evaluator,
         "fingerprint": d.version,
-        "target_id": d.trace_id,
+        "target_kind": d.target,
+        "target_id": d.target_id,
         "trace_id": d.trace_id,
         "revision": d.revision,
         "rule": d.rule,

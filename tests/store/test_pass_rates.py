@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -165,16 +166,16 @@ def test_filters_choose_the_decisions(db: Database, wanted: PassRateFilter, judg
 def test_turns_of_a_session_that_was_drawn_as_a_whole_are_one_draw(db: Database) -> None:
     turns = [
         Decided(
-            number=n, session_id=f"s{n // 10}", sampled_by="session", probability=0.5,
-            verdict="pass" if n < 50 else "fail",
+            number=n, session_id=f"s{n // 5}", sampled_by="session", probability=0.5,
+            verdict="pass" if n < 20 else "fail",
         )
-        for n in range(100)
+        for n in range(40)
     ]  # fmt: skip
     decide(db, *turns)
     row = one(db)
     assert row.estimate is not None
-    assert row.estimate.effective_n < 12
-    assert (row.judged, row.passed) == (100, 50)
+    assert row.estimate.effective_n < 10
+    assert (row.judged, row.passed) == (40, 20)
 
 
 def test_sessions_of_one_id_in_two_projects_are_two_draws(db: Database) -> None:
@@ -186,3 +187,17 @@ def test_sessions_of_one_id_in_two_projects_are_two_draws(db: Database) -> None:
     row = one(db)
     assert row.estimate is not None
     assert row.estimate.effective_n == pytest.approx(2)
+
+
+def test_sessions_are_judged_as_one_target_with_the_service_of_their_first_trace(
+    db: Database,
+) -> None:
+    as_session: dict[str, Any] = {"target": "session", "sampled_by": "session", "rule": "talks"}
+    decide(
+        db,
+        Decided(number=1, session_id="a", **as_session, service="chat", models=("m", "n")),
+        Decided(number=2, session_id="b", **as_session, verdict="fail", superseded=True),
+    )
+    row = one(db, PassRateFilter(keys=("service",)))
+    assert (row.keys["rule"], row.keys["service"], row.judged) == ("talks", "chat", 1)
+    assert len(pass_rates(db, PassRateFilter(keys=("model",)))) == 2

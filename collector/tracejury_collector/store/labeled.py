@@ -1,4 +1,4 @@
-"""Evaluators beside labels: what both said of the same traces."""
+"""Evaluators beside labels: what both said of the same traces and sessions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class LabeledFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labeled:
-    """One version of an evaluator, the name of a label, and the traces that have both."""
+    """One version of an evaluator, the name of a label, and what has verdicts of both."""
 
     evaluator: str
     fingerprint: str
@@ -34,14 +34,14 @@ class Labeled:
 def labeled(db: Database, wanted: LabeledFilter) -> list[Labeled]:
     """Return the pairs of verdicts by evaluator, label and version, newest label first.
 
-    A trace has one pair in each: the newest label of the name, and a live result before others.
+    A target has one pair in each: the newest label of the name, and a live result before others.
     """
     found: dict[tuple[str, str, str, str], list[Pair]] = defaultdict(list)
     for row in db.rows("labeled_targets", asdict(wanted)):
         key = (row["evaluator"], row["fingerprint"], row["criteria_hash"], row["label"])
         found[key].append(
             Pair(
-                target_id=row["trace_id"],
+                target_id=row["target_id"],
                 judged=row["judged"],
                 truth=row["truth"],
                 weight=row["weight"],

@@ -1,6 +1,26 @@
 -- What p (1 - p) is: the variance of one draw that passes with the chance p.
 CREATE MACRO base.spread(p) AS p * (1 - p);
 
+-- What is judged, as it is now. A session has the service and the agent of its first trace.
+CREATE MACRO base.current_targets() AS TABLE
+SELECT
+    'trace' AS target_kind, trace_id AS target_id, revision, project, service_name, agent_name,
+    models
+FROM base.traces
+WHERE NOT superseded
+UNION ALL
+SELECT
+    'session', s.target_id, s.revision, any_value(s.project),
+    arg_min(t.service_name, t.first_seq), arg_min(t.agent_name, t.first_seq),
+    flatten(list(t.models))
+FROM (
+    SELECT target_id, revision, project, unnest(members) AS member
+    FROM base.session_revisions
+    WHERE NOT superseded
+) AS s
+JOIN base.traces AS t ON t.trace_id = s.member.trace_id AND t.revision = s.member.revision
+GROUP BY s.target_id, s.revision;
+
 -- Live decisions on current revisions, without what the rules are not about. `keys` are names with
 -- commas between; what they do not name is NULL.
 CREATE MACRO base.decided(
@@ -27,12 +47,11 @@ SELECT
             )
     END AS bucket
 FROM base.decisions AS d
-JOIN base.traces AS t ON t.trace_id = d.target_id AND t.revision = d.revision
+JOIN base.current_targets() AS t
+    ON t.target_id = d.target_id AND t.revision = d.revision AND t.target_kind = d.target_kind
 WHERE
     d.run_id = ''
-    AND d.target_kind = 'trace'
     AND d.outcome <> 'filtered'
-    AND NOT t.superseded
     AND (only_rule IS NULL OR d.rule = only_rule)
     AND (only_service IS NULL OR t.service_name = only_service)
     AND (only_project IS NULL OR t.project = only_project)
