@@ -124,6 +124,10 @@ def decisions_of(
         evaluators = [
             _evaluator(key, results.get(key), attempts.get(key, 0), obstacle) for key in keys
         ]
+        if decision["run_state"] in ("canceled", "failed"):
+            evaluators = [
+                e if e["state"] == "done" else {**e, "state": "dropped"} for e in evaluators
+            ]
         found.append({**decision, "evaluators": evaluators})
     return found
 
@@ -231,6 +235,8 @@ def _evaluator_line(evaluator: Mapping[str, Any], *, is_old: bool) -> str:
     name = evaluator["evaluator"]
     if is_old and evaluator["state"] != "done":
         return f"{name}: not judged, a later revision took its place"
+    if evaluator["state"] == "dropped":
+        return f"{name}: not judged, its run was ended before"
     if evaluator["state"] == "queued":
         return f"{name}: waits for the jury{_because(evaluator['obstacle'])}"
     if evaluator["state"] == "running":

@@ -185,13 +185,24 @@ def test_ids_choose_traces_whatever_their_case(api: Api) -> None:
 def test_a_canceled_run_stays_as_it_is(api: Api) -> None:
     run = post(api, evaluators=["short"])
     decide(api)
+    assert "tracejury_runs 1.0" in _metrics(api)
+    assert "tracejury_run_jobs 4.0" in _metrics(api)
     canceled = api.http.delete(f"/api/runs/{run['run_id']}").json()
+    assert "tracejury_runs 0.0" in _metrics(api)
+    story = api.get(f"/api/traces/{1:032x}/explain")["lines"]
+    assert any("short: not judged, its run was ended before" in line for line in story)
+    assert any(f"in run {run['run_id']}: selected" in line for line in story)
     assert canceled["state"] == "canceled"
     assert api.http.delete(f"/api/runs/{run['run_id']}").json() == canceled
     assert fetch(api.context.db, "SELECT count(*) FROM base.jobs WHERE run_id <> ''") == [(0,)]
     for method in ("GET", "DELETE"):
         assert api.http.request(method, "/api/runs/run-0").status_code == 404
     assert api.http.get("/api/runs/run-0/events").status_code == 404
+
+
+def _metrics(api: Api) -> str:
+    lines = api.http.get("/metrics").text.splitlines()
+    return "\n".join(line for line in lines if not line.startswith("#"))
 
 
 def test_runs_are_paged_and_filtered(api: Api) -> None:

@@ -56,6 +56,7 @@ class ScriptedJudge:
     forever: Mapping[str, Any] = field(default_factory=lambda: {"status": 418})
     answering: Callable[[Received], Mapping[str, Any]] | None = None
     received: list[Received] = field(default_factory=list)
+    delay_s: float = 0.0
     closing: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -126,6 +127,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         headers = {name.lower(): value for name, value in self.headers.items()}
         answer = judge.take(Received(path=self.path, headers=headers, body=body))
+        judge.closing.wait(judge.delay_s)
         if answer.get("hang"):
             judge.closing.wait(30)
             self.close_connection = True

@@ -252,6 +252,12 @@ def test_what_could_not_be_judged_is_not_asked_again(runs: Runs) -> None:
     assert runs.show(run_id).counts.judged == 40
 
 
+def test_what_a_budget_refused_is_asked_again(runs: Runs) -> None:
+    runs.store.judge(Skip("the budget of all rules is used up", {"refused": "budget"}))
+    run_id = _decided(runs, evaluators=("no-loops",))
+    assert (runs.show(run_id).counts.judged, runs.show(run_id).to_judge) == (0, 40)
+
+
 def test_an_estimate_decides_like_a_run_and_writes_nothing(runs: Runs) -> None:
     runs.store.judge(PASS)
     _, found = runs.desk.estimate(RunRequest(rule="third", rate=1.0))

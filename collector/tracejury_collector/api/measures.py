@@ -13,6 +13,7 @@ from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.outward_measures import outward_metrics
 from tracejury_collector.metrics import counter, gauge, gauges
 from tracejury_collector.store.reads import count_open_traces
+from tracejury_collector.store.runs import jobs_of_runs, running_runs
 from tracejury_collector.store.unread import Unread, list_unread
 
 UNREAD_SERIES: Final = 100
@@ -65,6 +66,7 @@ def service_metrics(context: ApiContext) -> Iterator[Metric]:
         _unread(list_unread(context.db)),
     )
     yield from _budget_metrics(context)
+    yield from _run_metrics(context)
     yield from _jury_metrics(context)
     yield from outward_metrics(context)
     yield from _judge_metrics(context)
@@ -101,6 +103,15 @@ def _budget_metrics(context: ApiContext) -> Iterator[Metric]:
         yield gauges(
             f"tracejury_budget_{unit}_limit", "What may be spent a day.", ["rule"], limited
         )
+
+
+def _run_metrics(context: ApiContext) -> Iterator[Metric]:
+    yield gauge("tracejury_runs", "Runs over history that go on.", len(running_runs(context.db)))
+    yield gauge(
+        "tracejury_run_jobs",
+        "Jobs of runs that wait for the jury or are in work.",
+        sum(jobs_of_runs(context.db).values()),
+    )
 
 
 def _jury_metrics(context: ApiContext) -> Iterator[Metric]:

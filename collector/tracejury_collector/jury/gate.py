@@ -135,7 +135,7 @@ class Gate:
             return None
         admitted = self._budgets.admit(job.pending.rule, pair.seat.identity)
         if isinstance(admitted, Refused):
-            return Skip(admitted.reason)
+            return Skip(admitted.reason, {"refused": "budget"})
         if isinstance(admitted, Wait):
             return Hold(
                 reason="the budget has room for one judgement at a time, and one is running"

@@ -93,6 +93,9 @@ class RunDriver:
             except (Unavailable, duckdb.Error) as error:
                 log.warning("runs cannot go on now: %s", error)
                 pause_s = _RETRY_S
+            except Exception:
+                log.exception("runs cannot go on now")
+                pause_s = _RETRY_S
         self._forget(set())
 
     def _pause_s(self, stepped: int) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import orjson
 
-from tracejury_collector.errors import SqlRefused
+from tracejury_collector.errors import SqlRefused, Unavailable
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.loading import Arrivals, SeqRange, load_arrivals
 from tracejury_collector.store.query import interrupted_after
@@ -134,7 +134,7 @@ def execute_where(
 ) -> list[tuple[Any, ...]]:
     """Return the rows of a statement that holds a caller's condition.
 
-    Raises: SqlRefused if the condition does not run, or runs too long.
+    Raises: SqlRefused if the condition does not run, or runs too long; Unavailable.
     """
     with interrupted_after(cursor, WHERE_LIMIT_S) as late:
         try:
@@ -145,6 +145,10 @@ def execute_where(
             if late.is_set():
                 raise SqlRefused(
                     f"where: it ran longer than {WHERE_LIMIT_S:g} s; add since, or a cheaper test"
+                ) from error
+            if isinstance(error, duckdb.InterruptException | duckdb.ConnectionException):
+                raise Unavailable(
+                    "the database is being opened anew; send the same request again"
                 ) from error
             fault = str(error).split("\n\nLINE ")[0]
             raise SqlRefused(f"where: {fault}; correct the condition") from error

@@ -54,6 +54,7 @@ class Decision(Document):
     upstream_probability: float = 1.0
     evaluators: list[str] = []
     run_id: str = ""
+    run_state: str | None = Field(default=None, description="of its run; null for live decisions")
     decided_at: str
 
 
