@@ -210,3 +210,17 @@ def test_a_rule_that_leaves_a_trace_out_says_so(tmp_path_factory: pytest.TempPat
         [decision] = api.get(f"/api/traces/{1:032x}")["decisions"]
     assert decision["rule"] == "slow"
     assert decision["outcome"] == "filtered"
+
+
+def test_a_decision_says_how_its_trace_was_drawn(tmp_path_factory: pytest.TempPathFactory) -> None:
+    sample = {"rate": 0.0, "strata": {"named": {"where": "agent_name IS NOT NULL", "rate": 0.0}}}
+    rules = {"few": {"sample": sample, "evaluators": ["no-loops"]}}
+    with running_api(tmp_path_factory.mktemp("rules"), rules=rules) as api:
+        api.store(*agent_run(1))
+        api.finish()
+        [decision] = api.get(f"/api/traces/{1:032x}")["decisions"]
+        metrics = api.http.get("/metrics").text
+    drawn = {"stratum": "named", "probability": 0.0, "sampled_by": "trace"}
+    assert drawn.items() <= decision.items()
+    assert (decision["outcome"], decision["upstream_probability"]) == ("sampled_out", 1.0)
+    assert 'tracejury_decisions_total{outcome="sampled_out",rule="few"} 1.0' in metrics
