@@ -15,7 +15,7 @@ from tracejury_collector.rules import DecisionOutcome
 from tracejury_collector.store.sqlguard import check_select
 
 PAGE = (Path(__file__).parents[2] / "docs/rules.md").read_text()
-BLOCKS = {block.language: block.text for block in read_blocks(PAGE)}
+BLOCKS = {block.language: block.text for block in reversed(read_blocks(PAGE))}
 
 
 def test_the_example_is_put_in_force_and_decides(tmp_path: Path) -> None:
