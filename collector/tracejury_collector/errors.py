@@ -10,6 +10,8 @@ TracejuryError
 │   ├── NotFound                what it names does not exist
 │   ├── InvalidRequest          what it asks for does not fit together
 │   ├── TooManyRuns             as much is being judged on demand as may be at a time
+│   ├── Conflict                what it names cannot be changed so now
+│   ├── PreconditionFailed      what it would change is not what it expects
 │   └── SqlRefused              its SQL is not allowed, or does not run
 └── Unavailable                 try again soon
     └── ShortOfMemory           the database needs more memory than it may take
@@ -56,6 +58,10 @@ class TooManyRuns(RequestError):
 
 class Conflict(RequestError):
     """The request does not fit to what is there now."""
+
+
+class PreconditionFailed(RequestError):
+    """What the request would change has another version than it expects."""
 
 
 class SqlRefused(RequestError):

@@ -107,6 +107,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
         context = ApiContext(
             db=db,
             config=config,
+            definitions=definitions,
             worker=worker,
             jury=jury,
             budgets=budgets,

@@ -95,7 +95,9 @@ def running_api(directory: Path, **settings: Any) -> Iterator[Api]:
         worker = Worker(db, config, jury, definitions.in_force, clock, turns=turns)
         driver = RunDriver(db, turns, jury.poke, clock)
         runs = RunDesk(db, driver, definitions, clock)
-        context = _context(db, config, worker, jury, budgets, runs, appender, catalog.types)
+        context = _context(
+            db, config, definitions, worker, jury, budgets, runs, appender, catalog.types
+        )
         with TestClient(create_app(context), base_url="http://127.0.0.1:4319") as http:
             yield Api(
                 context=context,
@@ -112,6 +114,7 @@ def running_api(directory: Path, **settings: Any) -> Iterator[Api]:
 def _context(
     db: Database,
     config: Config,
+    definitions: Definitions,
     worker: Worker,
     jury: JuryPool,
     budgets: Budgets,
@@ -122,6 +125,7 @@ def _context(
     return ApiContext(
         db=db,
         config=config,
+        definitions=definitions,
         worker=worker,
         jury=jury,
         budgets=budgets,

@@ -13,6 +13,7 @@ from tracejury_collector.api import (
     agreement,
     alerts,
     budgets,
+    definitions,
     dialects,
     exports,
     health,
@@ -46,6 +47,7 @@ _TAGS = [
     {"name": "runs", "description": "Judging of history on demand."},
     {"name": "evaluators", "description": "What can judge."},
     {"name": "alerts", "description": "Who is told when something is wrong."},
+    {"name": "definitions", "description": "Rules and evaluators, changed while it runs."},
     {"name": "sql", "description": "Read-only questions over the stable views."},
     {"name": "operation", "description": "Whether the service works."},
 ]
@@ -70,6 +72,7 @@ def create_app(context: ApiContext) -> FastAPI:
     app.state.sql_lane = CapacityLimiter(QUERIES_AT_ONCE)
     app.state.run_streams = set()
     app.state.metrics = Metrics(lambda: service_metrics(context))
+    app.state.definitions_lane = CapacityLimiter(definitions.CHANGES_WAITING)
     install_problems(app)
     app.include_router(sessions.explaining)
     for module in (
@@ -87,6 +90,7 @@ def create_app(context: ApiContext) -> FastAPI:
         exports,
         dialects,
         renormalizations,
+        definitions,
         health,
     ):
         app.include_router(module.router)

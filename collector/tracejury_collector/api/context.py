@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tracejury_collector.config import Config
+from tracejury_collector.definitions import Definitions
 from tracejury_collector.jury.budgets import Budgets
 from tracejury_collector.jury.catalog import DescribedType
 from tracejury_collector.jury.pool import JuryPool
@@ -45,6 +46,7 @@ class ApiContext:
 
     db: Database
     config: Config
+    definitions: Definitions
     worker: Worker
     jury: JuryPool
     budgets: Budgets

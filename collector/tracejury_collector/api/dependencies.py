@@ -39,9 +39,10 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
         403: "the host or origin is refused",
         404: "unknown id",
         409: "it does not fit to what is there now",
+        412: "it has another version than the request expects",
         413: "the body is over the limit",
         415: "the media type is not spoken here",
-        422: "a parameter is not valid; the detail names it",
+        422: "a parameter or field is not valid; the detail names it",
         503: "try again soon",
     }
     return {

@@ -9,6 +9,7 @@ from typing import Final
 from prometheus_client.core import Metric
 
 from tracejury.dialects.unread import OTHER
+from tracejury.rest import DefinitionKind
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.outward_measures import outward_metrics
 from tracejury_collector.metrics import counter, gauge, gauges
@@ -65,6 +66,7 @@ def service_metrics(context: ApiContext) -> Iterator[Metric]:
         ["scope", "key"],
         _unread(list_unread(context.db)),
     )
+    yield from _definition_metrics(context)
     yield from _budget_metrics(context)
     yield from _run_metrics(context)
     yield from _jury_metrics(context)
@@ -82,6 +84,24 @@ def _unread(rows: list[Unread]) -> dict[tuple[str, ...], int]:
     for n, row in enumerate(rows):
         found[(row.scope, row.key) if n < UNREAD_SERIES else (OTHER, OTHER)] += row.spans
     return dict(found)
+
+
+def _definition_metrics(context: ApiContext) -> Iterator[Metric]:
+    kinds: tuple[DefinitionKind, ...] = ("rule", "evaluator")
+    found = [each for kind in kinds for each in context.definitions.of_kind(kind)]
+    faulty = Counter[tuple[str, ...]]((each.kind,) for each in found if each.fault)
+    yield gauges(
+        "tracejury_definitions",
+        "Rules and evaluators by who defined them.",
+        ["kind", "source"],
+        dict(Counter[tuple[str, ...]]((each.kind, each.source) for each in found)),
+    )
+    yield gauges(
+        "tracejury_definitions_faults",
+        "Of those, the ones that cannot be used, or cannot be built any more.",
+        ["kind"],
+        {(kind,): faulty[(kind,)] for kind in kinds},
+    )
 
 
 def _budget_metrics(context: ApiContext) -> Iterator[Metric]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http
 import logging
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +22,13 @@ MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_S = 1
 _SHOWN_VALUE = 100
 
+_DEFINITION = re.compile(
+    r"(?:(?:evaluators|rules)\.[^:]*?(?=[.:]))?(?:[.]|: )?(?:evaluator [^:]+: )?"
+    r"(?:(?P<field>[a-z_]+(?:[.\[][\w.\[\]-]*)?): )?(?P<message>.*)",
+    re.DOTALL,
+)
+"""What ConfigError says of a definition: `evaluators.fast: evaluator TYPE: config.x: words`."""
+
 _SQL_REMEDY = "read docs/sql.md for the views and what may be asked"
 _REMEDY = "correct the request; /docs describes it"
 
@@ -33,6 +41,8 @@ _ERRORS: tuple[tuple[type[Exception], int, str, str, str], ...] = (
     (errors.InvalidRequest, 422, "invalid_request", "The request is not valid", _REMEDY),
     (errors.TooManyRuns, 409, "too_many_runs", "Too many runs go on", "wait, or cancel one"),
     (errors.Conflict, 409, "conflict", "It does not fit to what is there", "look at what is there"),
+    (errors.PreconditionFailed, 412, "precondition_failed", "It is another version", _REMEDY),
+    (errors.ConfigError, 422, "invalid_definition", "It cannot be used like this", _REMEDY),
     (errors.SqlRefused, 422, "sql_refused", "The SQL was refused", _SQL_REMEDY),
     (errors.Unavailable, 503, "unavailable", "Try again soon", "send the same request again"),
     (TracejuryError, 400, "bad_request", "The request cannot be served", _REMEDY),
@@ -72,8 +82,16 @@ def problem(
 async def _on_tracejury_error(_request: Request, error: Exception) -> JSONResponse:
     _, status, code, title, usual = next(e for e in _ERRORS if isinstance(error, e[0]))
     detail, _, remedy = str(error).partition("; ")
+    more = {"errors": [_named_field(detail)]} if isinstance(error, errors.ConfigError) else {}
     headers = {"retry-after": str(RETRY_AFTER_S)} if status == 503 else None
-    return problem(status, code, title, detail, remedy or usual, headers)
+    return problem(status, code, title, detail, remedy or usual, headers, **more)
+
+
+def _named_field(detail: str) -> dict[str, str]:
+    """Return the field that is wrong with a definition, and what is wrong with it."""
+    match = _DEFINITION.fullmatch(detail)
+    field, message = (match["field"] or "body", match["message"]) if match else ("body", detail)
+    return {"field": field, "message": message}
 
 
 async def _on_validation_error(_request: Request, error: Exception) -> JSONResponse:

@@ -96,7 +96,7 @@ def check_rules(config: Config) -> None:
                 hint = _nearest(evaluator, list(known))
                 raise ConfigError(
                     f"rules.{name}.evaluators: no evaluator is named {evaluator!r}{hint}; "
-                    "define it under evaluators:"
+                    "define it first, under evaluators: or over the API"
                 )
 
 

@@ -130,6 +130,16 @@ class ModelLimits(Section):
     )
 
 
+class DefinitionSettings(Section):
+    """What may be defined over the API while the service runs."""
+
+    commands: bool = Field(
+        default=False,
+        description="whether evaluators that run commands or read files of this machine may be: "
+        "`process`, `file://…`, judges with a template in a file",
+    )
+
+
 class JudgeSettings(Section):
     """The model that evaluators ask which need one; the key goes to the host of its URL alone."""
 

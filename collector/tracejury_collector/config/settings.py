@@ -18,6 +18,7 @@ from tracejury_collector.config.judging import (
 from tracejury_collector.config.outward import MAX_ALERTS, AlertName, AlertSpec, ExportSettings
 from tracejury_collector.config.sections import (
     CompletionSettings,
+    DefinitionSettings,
     JudgeSettings,
     JurySettings,
     Limits,
@@ -51,6 +52,7 @@ class Config(Section):
         description="modules, or files beside this one, that bring evaluators "
         "([evaluators.md](evaluators.md#plugins))",
     )
+    definitions: DefinitionSettings = DefinitionSettings()
     evaluators: dict[str, EvaluatorSpec] = Field(
         default={}, description="named evaluators: type, config, criteria and timeout"
     )

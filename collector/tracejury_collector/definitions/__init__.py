@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracejury_collector.definitions.book import Definitions
+from tracejury_collector.definitions.book import ANY, Definitions, Expected
 from tracejury_collector.definitions.present import Definition
 
-__all__ = ["Definition", "Definitions"]
+__all__ = ["ANY", "Definition", "Definitions", "Expected"]

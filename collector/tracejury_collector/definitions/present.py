@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any
 
 from tracejury_collector.config import (
     DEFAULT_EVALUATORS,
@@ -22,8 +22,9 @@ from tracejury_collector.jury.roster import Seat
 from tracejury_collector.store.columns import json_text
 from tracejury_collector.store.definitions import DefinitionKind, Source
 
-T = TypeVar("T")
 Key = tuple[DefinitionKind, str]
+Faults = dict[Key, str]
+"""Why definitions of the API cannot be used, or cannot be built any more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,31 +68,31 @@ class ApiSpecs:
     rules: Mapping[str, RuleSpec] = field(default_factory=dict)
     seats: Mapping[str, Seat] = field(default_factory=dict)
 
-    def with_spec(self, key: Key, body: Mapping[str, Any]) -> ApiSpecs:
-        """Return these with one definition added or changed; an evaluator is not built yet.
+    def with_spec(self, key: Key, spec: EvaluatorSpec | RuleSpec) -> ApiSpecs:
+        """Return these with one definition added or changed; an evaluator is not built yet."""
+        if isinstance(spec, RuleSpec):
+            return replace(self, rules={**self.rules, key[1]: spec})
+        return replace(self, evaluators={**self.evaluators, key[1]: spec})
 
-        Raises: ValidationError if the body does not fit.
-        """
-        kind, name = key
-        if kind == "rule":
-            return replace(self, rules={**self.rules, name: RuleSpec.model_validate(body)})
-        spec = EvaluatorSpec.model_validate(body)
-        return replace(self, evaluators={**self.evaluators, name: spec})
+    def holds(self, key: Key) -> bool:
+        """Whether this is defined here."""
+        return key[1] in (self.rules if key[0] == "rule" else self.evaluators)
 
     def with_seats(self, seats: Mapping[str, Seat]) -> ApiSpecs:
         """Return these with seats added or changed."""
         return replace(self, seats={**self.seats, **seats})
 
+    def only(self, is_wanted: Callable[[Key], bool]) -> ApiSpecs:
+        """Return the definitions that are wanted."""
+        return ApiSpecs(
+            evaluators={n: s for n, s in self.evaluators.items() if is_wanted(("evaluator", n))},
+            rules={n: s for n, s in self.rules.items() if is_wanted(("rule", n))},
+            seats={n: s for n, s in self.seats.items() if is_wanted(("evaluator", n))},
+        )
+
     def without(self, key: Key) -> ApiSpecs:
         """Return these without one definition."""
-        kind, name = key
-        if kind == "rule":
-            return replace(self, rules=_without(self.rules, name))
-        return replace(
-            self,
-            evaluators=_without(self.evaluators, name),
-            seats=_without(self.seats, name),
-        )
+        return self.only(lambda other: other != key)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,15 +144,15 @@ class Base:
             }
         )
 
-    def present(self, api: ApiSpecs, faults: Mapping[Key, str] | None = None) -> Present:
-        """Return what is in force with this.
+    def present(self, api: ApiSpecs | None = None, faults: Faults | None = None) -> Present:
+        """Return what is in force with what the API defines.
 
-        Rules with a fault are shown and not in force; evaluators with one are, as they were built
-        before. Raises: ConfigError naming the rule that cannot be used.
+        Rules with a fault, and evaluators that were never built, are shown and not in force.
+        Raises: ConfigError naming the rule that cannot be used.
         """
-        faults = faults or {}
-        broken = {name: api.rules[name] for kind, name in faults if kind == "rule"}
-        config = self.joined(replace(api, rules=_without(api.rules, *broken)))
+        api, faults = api or ApiSpecs(), faults or {}
+        broken = {key for key in faults if key[0] == "rule" or key[1] not in api.seats}
+        config = self.joined(api.only(lambda key: key not in broken))
         check_rules(config)
         seats = {
             name: api.seats[name] if self._from_api(("evaluator", name), api) else self.roster[name]
@@ -159,9 +160,10 @@ class Base:
         }
         in_force = from_config(config, seats)
         prints = {rule.name: rule.fingerprint for rule in in_force.rules}
+        whole = self.joined(api)
         shown = [
-            *self._evaluators(config.effective_evaluators(), seats, api),
-            *self._rules({**config.effective_rules(), **broken}, prints, api),
+            *self._evaluators(whole.effective_evaluators(), seats, api),
+            *self._rules(whole.effective_rules(), prints, api),
         ]
         return Present(
             in_force=in_force,
@@ -173,23 +175,22 @@ class Base:
         return any(secrets_in(seat.type, seat.config, self.schemas))
 
     def _from_api(self, key: Key, api: ApiSpecs) -> bool:
-        kind, name = key
-        defined = api.evaluators if kind == "evaluator" else api.rules
-        return name in defined and not self.is_fixed(key)
+        return api.holds(key) and not self.is_fixed(key)
 
     def _evaluators(
         self, specs: Mapping[str, EvaluatorSpec], seats: Mapping[str, Seat], api: ApiSpecs
     ) -> Iterator[Definition]:
         for name, spec in specs.items():
             key: Key = ("evaluator", name)
+            seat = seats.get(name)
             yield Definition(
                 kind="evaluator",
                 name=name,
                 source="api" if self._from_api(key, api) else self.source(key),
                 body=body_of(spec, self.schemas),
-                fingerprint=seats[name].fingerprint,
-                seat=seats[name],
-                holds_secrets=self.holds_secrets(seats[name]),
+                fingerprint=seat.fingerprint if seat else "",
+                seat=seat,
+                holds_secrets=seat is not None and self.holds_secrets(seat),
             )
 
     def _rules(
@@ -204,7 +205,3 @@ class Base:
                 body=body_of(spec, self.schemas),
                 fingerprint=prints.get(name, ""),
             )
-
-
-def _without(defined: Mapping[str, T], *names: str) -> dict[str, T]:
-    return {name: value for name, value in defined.items() if name not in names}

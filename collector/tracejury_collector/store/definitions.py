@@ -12,6 +12,9 @@ import duckdb
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.statements import statement
 
+KEPT = 10_000
+"""Versions that are kept for history; those in force are kept beyond."""
+
 DefinitionKind = Literal["evaluator", "rule"]
 Source = Literal["file", "default", "api"]
 State = Literal["in_force", "ended", "suspended"]
@@ -36,8 +39,10 @@ class DefinitionEvent:
     effective_from_ns: int
 
 
-def append_definitions(db: Database, events: Sequence[DefinitionEvent]) -> Future[None]:
-    """Append the events in their order, all or none.
+def append_definitions(
+    db: Database, events: Sequence[DefinitionEvent], kept: int = KEPT
+) -> Future[None]:
+    """Append the events in their order, all or none; forget the oldest that no one needs.
 
     Raises: Unavailable when the database is closed.
     """
@@ -46,6 +51,7 @@ def append_definitions(db: Database, events: Sequence[DefinitionEvent]) -> Futur
     def append(connection: duckdb.DuckDBPyConnection) -> None:
         for row in rows:
             connection.execute(statement("insert_definition"), row)
+        connection.execute(statement("forget_definitions"), {"kept": kept})
 
     return db.write(append)
 

@@ -3,7 +3,7 @@
 Exit codes: 0 fine, 1 a check failed, 2 wrong use, 3 the service could not be reached.
 """
 
-from tracejury.cli import service, traces, evaluators, budgets, rates, runs  # isort: skip  # the order of the help
+from tracejury.cli import service, traces, evaluators, definitions, budgets, rates, runs  # isort: skip  # the order of the help
 from tracejury.cli import data, outward, renormalize  # isort: skip
 from tracejury.cli.app import app
 
@@ -11,6 +11,7 @@ __all__ = [
     "app",
     "budgets",
     "data",
+    "definitions",
     "evaluators",
     "main",
     "outward",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tracejury.client.budgets import BudgetCalls
 from tracejury.client.connection import DEFAULT_URL
+from tracejury.client.definitions import DefinitionCalls
 from tracejury.client.judging import JudgingCalls
 from tracejury.client.operation import OperationCalls
 from tracejury.client.outward import OutwardCalls
@@ -24,6 +25,7 @@ class Client(
     RenormalizationCalls,
     OutwardCalls,
     RateCalls,
+    DefinitionCalls,
 ):
     """The API of one running service.
 

@@ -11,6 +11,7 @@ from tracejury.rest.base import (
     Problem,
 )
 from tracejury.rest.budgets import BudgetState
+from tracejury.rest.definitions import Definition, DefinitionKind
 from tracejury.rest.judging import (
     Decision,
     EvaluatorType,
@@ -79,6 +80,8 @@ __all__ = [
     "Confusion",
     "CorrectedRate",
     "Decision",
+    "Definition",
+    "DefinitionKind",
     "DialectReport",
     "DialectSeen",
     "Document",
