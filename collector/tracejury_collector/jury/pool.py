@@ -17,7 +17,6 @@ import duckdb
 from tracejury.result import Failure, Outcome, outcome_from_json
 from tracejury_collector.config import Config
 from tracejury_collector.errors import Unavailable
-from tracejury_collector.ipc import BrokenFrame, read_frame
 from tracejury_collector.jury.budgets import Budgets
 from tracejury_collector.jury.dispatch import Dispatch
 from tracejury_collector.jury.faults import Faults, jobs_of
@@ -28,6 +27,7 @@ from tracejury_collector.jury.jobs import Job, line_key
 from tracejury_collector.jury.juror import Entry, Juror
 from tracejury_collector.jury.lane import Lane
 from tracejury_collector.jury.lines import Lines
+from tracejury_collector.jury.panel import Panel
 from tracejury_collector.jury.protocol import read_outcomes
 from tracejury_collector.jury.recorder import Recorder
 from tracejury_collector.jury.roster import Seat, SeatOf
@@ -63,22 +63,27 @@ class JuryPool:
         now_ns: Callable[[], int] = time.time_ns,
         budgets: Budgets | None = None,
     ) -> None:
-        self._timeout_s = config.jury.timeout
         self._intake = Intake(db, seat_of)
         self._recorder = Recorder(db, now_ns)
         self._queries = Lane(db, self._record, now_ns)
         self._faults = Faults(db, self._record)
         self._lines = Lines()
         self._handout = HandOut(db, self._faults, self._put_back, self._drop, now_ns)
-        self._jurors: set[Juror] = set()
         self.gate = Gate(config.judge, budgets, now_ns)
         self._dispatch = Dispatch(
             self._lines, self._handout, self._queries, self.gate, self._record
         )
+        self._panel = Panel(
+            faults=self._faults,
+            record=self._record,
+            put_back=self._put_back,
+            hear=self._take_outcomes,
+            answered_timeout_s=config.jury.timeout,
+        )
+        self.handle = self._panel.handle
         self._loop: asyncio.AbstractEventLoop | None = None
         self._wake = asyncio.Event()
         self._outcomes: Counter[str] = Counter()
-        self._killed = 0
 
     def offer(self, key: TraceKey, data: bytes) -> None:
         """Take the JSON of a trace that has jobs, to save assembling it again."""
@@ -97,7 +102,7 @@ class JuryPool:
     @property
     def stats(self) -> PoolStats:
         """What the jury is doing at this moment."""
-        jurors = list(self._jurors)
+        jurors = list(self._panel.jurors)
         lanes = Counter({"quick": 0, "waiting": 0, "query": self._queries.waiting})
         for line in list(self._lines):
             lanes[line.key[0]] += len(line)
@@ -107,7 +112,7 @@ class JuryPool:
             lanes=dict(lanes),
             in_flight=sum(juror.in_flight for juror in jurors),
             outcomes=dict(self._outcomes),
-            killed=self._killed,
+            killed=self._panel.killed,
         )
 
     def obstacle(self, seat: Seat) -> str:
@@ -134,43 +139,14 @@ class JuryPool:
             self._dispatch.cancel()
             await self._recorder.stop(recording)
 
-    async def handle(
-        self, hello: Mapping[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        """Serve the connection of a jury process until it ends."""
-        try:
-            juror = Juror.welcome(hello, writer)
-        except BrokenFrame as error:
-            log.warning("%s", error)
-            writer.close()
-            return
-        self._jurors.add(juror)
-        self._wake.set()
-        try:
-            while True:
-                header, payload = await read_frame(reader)
-                if header["op"] == "leaving":
-                    juror.is_leaving = True
-                else:
-                    self._take_outcomes(juror, header, payload)
-        except (asyncio.IncompleteReadError, OSError, ValueError, LookupError) as error:
-            if not isinstance(error, asyncio.IncompleteReadError):
-                log.warning("jury process %d: %r", juror.pid, error)
-        except asyncio.CancelledError:
-            self._jurors.discard(juror)
-            juror.close()
-            raise
-        finally:
-            self._lost(juror, self._faults.of_lost)
-
     async def _step(self) -> None:
         try:
             await self._refill()
         except (Unavailable, duckdb.Error) as error:
             log.warning("jobs cannot be read now: %s", error)
             self._lines.note_news()
-        self._dispatch.hand_out(self._jurors)
-        self._end_overdue()
+        self._dispatch.hand_out(self._panel.jurors)
+        self._panel.end_overdue(time.monotonic())
 
     async def _refill(self) -> None:
         """Read what the lines want, live jobs first; a page is handed out before the next."""
@@ -235,30 +211,6 @@ class JuryPool:
         self._outcomes[type(outcome).__name__.lower()] += 1
         self._recorder.record(job, name, outcome, duration_ms, written)
         self._dispatch.let_go(job, outcome)
-
-    def _end_overdue(self) -> None:
-        """Kill processes whose evaluator runs too long: it has failed, its neighbors wait again."""
-        for juror in list(self._jurors):
-            late = juror.overdue(time.monotonic(), self._timeout_s)
-            if late is None:
-                continue
-            for entry in late:
-                timeout_s = entry[0].pairs[entry[1]].seat.timeout_s
-                message = f"ran longer than {timeout_s:g} s and was stopped"
-                self._record(entry, Failure(error_type="timeout", message=message), None)
-                log.warning("evaluator %r %s", entry[1], message)
-            self._killed += 1
-            juror.kill()
-            self._lost(juror, self._faults.of_ended if late else self._faults.of_lost)
-
-    def _lost(self, juror: Juror, settle: Callable[[Juror], list[Job]]) -> None:
-        """Take back what a process owes."""
-        if juror.gone:
-            return
-        self._jurors.discard(juror)
-        left = settle(juror)
-        juror.close()
-        self._put_back(left)
 
 
 def _outcome(data: Mapping[str, Any]) -> Outcome:
