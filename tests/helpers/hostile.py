@@ -17,7 +17,7 @@ from tracejury.evaluator import evaluator
 from tracejury.trace import Trace
 from tracejury_collector.config import Config
 from tracejury_collector.jury import process
-from tracejury_collector.jury.juror import JurorLane
+from tracejury_collector.jury.protocol import JurorLane
 from tracejury_evaluators.plugins import default_registry
 from tracejury_evaluators.registry import Registry
 

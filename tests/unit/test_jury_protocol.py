@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,15 @@ from tracejury_collector.jury.protocol import (
     read_judge,
     read_outcomes,
 )
+
+
+@pytest.mark.parametrize("module", ["process", "tracing"])
+def test_a_jury_process_knows_no_database(module: str) -> None:
+    program = (
+        f"import sys, tracejury_collector.jury.{module}; "
+        "sys.exit([m for m in ('duckdb', 'pyarrow', 'pydantic_ai') if m in sys.modules] or 0)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_an_order_comes_back_as_it_was() -> None:

@@ -10,12 +10,12 @@ import signal
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from tracejury_collector.ipc import BrokenFrame, write_frame
 from tracejury_collector.jury.jobs import Job
 from tracejury_collector.jury.progress import Progress
-from tracejury_collector.jury.protocol import JobOrder, JudgeOrder, judge_frame
+from tracejury_collector.jury.protocol import JobOrder, JudgeOrder, JurorLane, judge_frame
 from tracejury_collector.jury.roster import Seat
 
 log = logging.getLogger(__name__)
@@ -26,7 +26,6 @@ GRACE_S = 5.0
 """What a process that runs several at a time gets to end one of them by itself."""
 
 Entry = tuple[Job, str]
-JurorLane = Literal["quick", "waiting"]
 
 
 @dataclass(slots=True)

@@ -16,10 +16,9 @@ from tracejury_collector.config import Config, JurySettings
 from tracejury_collector.ipc import BrokenFrame, read_frame, write_frame
 from tracejury_collector.jury.confinement import address_space_bytes, confine
 from tracejury_collector.jury.judging import Bench, Members
-from tracejury_collector.jury.juror import JurorLane
 from tracejury_collector.jury.outbox import Outbox
 from tracejury_collector.jury.progress import Progress
-from tracejury_collector.jury.protocol import JudgeOrder, hello, leaving, read_judge
+from tracejury_collector.jury.protocol import JudgeOrder, JurorLane, hello, leaving, read_judge
 from tracejury_collector.jury.roster import RegistryFactory
 from tracejury_evaluators.endpoint import use_endpoint
 

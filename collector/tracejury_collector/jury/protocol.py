@@ -20,13 +20,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
 from tracejury_collector.ipc import BrokenFrame
 
 Header = dict[str, Any]
+JurorLane = Literal["quick", "waiting"]
+"""What a jury process is for: evaluators that compute, or those that wait for others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +61,7 @@ class RunOutcome:
     duration_ms: float
 
 
-def hello(pid: int, lane: str, progress: Path) -> Header:
+def hello(pid: int, lane: JurorLane, progress: Path) -> Header:
     """Return the header that introduces a jury process; `progress` says what it is running."""
     return {"op": "hello", "role": "jury", "lane": lane, "pid": pid, "progress": str(progress)}
 
