@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from tracejury.bounds import clip
-from tracejury.terminal import one_line
 from tracejury_collector.alerts import AlertState, Event
 
 HEADER_CHARACTERS = 150
@@ -48,7 +47,7 @@ def body_of(message: Message) -> dict[str, Any]:
     What traces contain stands in it as plain text: it can neither mark anything up nor call anyone.
     """
     state = message.state
-    title = _TITLES[message.event].format(one_line(state.alert))
+    title = _TITLES[message.event].format(_line(state.alert))
     shown = rows_shown(message.rows)
     parts = [state.summary, _listed(shown), message.description]
     texts = [clip(part, SECTION_CHARACTERS) for part in parts if part]
@@ -74,7 +73,7 @@ def summary_of_rows(rows: Sequence[Row], *, more: bool) -> str:
         return "no row"
     count = f"more than {len(rows)} rows" if more else _plural(len(rows), "row")
     first = ", ".join(f"{name} {_shown(value)}" for name, value in rows[0].items())
-    return clip(f"{count}: {one_line(first)}", SUMMARY_CHARACTERS)
+    return clip(f"{count}: {_line(first)}", SUMMARY_CHARACTERS)
 
 
 def rows_shown(rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -96,9 +95,13 @@ def _listed(rows: Sequence[Row]) -> str:
     if len(rows) < 2:
         return ""
     return "\n".join(
-        one_line(", ".join(f"{name} {_shown(value)}" for name, value in row.items()))
-        for row in rows
+        _line(", ".join(f"{name} {_shown(value)}" for name, value in row.items())) for row in rows
     )
+
+
+def _line(text: str) -> str:
+    """Return the text on one line, without controls and marks of direction."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def _cut(value: Any) -> Any:
