@@ -16,6 +16,7 @@ from tracejury_collector.completion import (
 from tracejury_collector.errors import NotFound
 from tracejury_collector.rules import Rule, TargetKind
 from tracejury_collector.store.database import Database
+from tracejury_collector.store.labels import labels_of_trace
 from tracejury_collector.store.reads import (
     decisions_of_session,
     decisions_of_trace,
@@ -78,16 +79,19 @@ def explain(
         decisions=decisions_of(db, "trace", trace_id, obstacle),
         rules={rule.name: rule for rule in rules},
     )
+    labels = labels_of_trace(db, trace_id)
     return {
         "trace_id": trace_id,
         "status": "open" if opened else "complete",
         "lines": [
             *_completion_lines(facts),
             *decision_lines(facts.decisions, facts.rules, facts.current),
+            *map(_label_line, labels),
         ],
         "completion": _completion(facts),
         "revisions": revisions,
         "decisions": list(facts.decisions),
+        "labels": labels,
     }
 
 
@@ -252,3 +256,13 @@ def _evaluator_line(evaluator: Mapping[str, Any], *, is_old: bool) -> str:
 
 def _because(reason: str) -> str:
     return f", {reason}" if reason else ""
+
+
+def _label_line(label: Row) -> str:
+    """Return what somebody said of the trace, and who."""
+    number = None if label["value"] is None else f"{label['value']:g}"
+    words = [word for word in (label["label"] or label["verdict"], number) if word]
+    place = f" on span {label['span_id']}" if label["span_id"] else ""
+    author = f" by {label['author']}" if label["author"] else ""
+    said = " ".join(words) or "a comment"
+    return f"label {label['name']!r}{place}{author}: {said}{_because(label['comment'] or '')}"

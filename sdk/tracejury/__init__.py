@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tracejury.evaluator import Criteria, Evaluator, evaluator
-from tracejury.otel import instrument
+from tracejury.otel import instrument, score
 from tracejury.result import Failure, Outcome, Score, Skip, Spent, Verdict
 from tracejury.trace import LLMCall, Message, Span, ToolCall, Trace
 
@@ -30,6 +30,7 @@ __all__ = [
     "Verdict",
     "evaluator",
     "instrument",
+    "score",
 ]
 
 

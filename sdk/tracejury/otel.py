@@ -1,4 +1,4 @@
-"""Point this process's OpenTelemetry exporter at a Tracejury service."""
+"""Point this process's OpenTelemetry exporter at a Tracejury service, and say what came of it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,29 @@ import logging
 import os
 import threading
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from tracejury.errors import DefinitionError, MissingExtraError
+from tracejury.labels import (
+    AUTHOR,
+    EVENT_NAME,
+    EXPLANATION,
+    LABEL_ID,
+    NAME,
+    SCORE_LABEL,
+    SCORE_VALUE,
+    VERDICT,
+    meaning,
+)
+from tracejury.result import Verdict
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
+
+    from tracejury.rest import LabelInput
 
 DEFAULT_ENDPOINT = "http://127.0.0.1:4318"
 _TRACES_PATH = "/v1/traces"
@@ -96,3 +111,106 @@ def _resource(service_name: str | None, project: str | None) -> Resource:
 def _is_named(provider: TracerProvider, service_name: str | None, project: str | None) -> bool:
     attributes = provider.resource.attributes
     return _named(service_name, project).items() <= dict(attributes).items()
+
+
+def score(
+    name: str,
+    value: bool | float | str | None = None,
+    *,
+    verdict: Verdict | None = None,
+    comment: str = "",
+    author: str = "",
+    label_id: str | None = None,
+    trace_id: str | int | None = None,
+    span_id: str | int | None = None,
+    session_id: str | None = None,
+    url: str | None = None,
+) -> bool:
+    """Attach feedback, and return whether it was recorded.
+
+    `value` is true or false (pass or fail), a number on any scale, or a word. Without a target
+    the current span carries it, as a `gen_ai.evaluation.result` event, to wherever that span is
+    exported; where no span is recording nothing happens. With a `trace_id` (and a `span_id`), as
+    text or as OpenTelemetry's number, or with a `session_id`, it is sent to the service's API at
+    `url` at once: people often say what they think after the trace has ended. A `label_id` of
+    yours makes it safe to say it twice, and lets it be changed.
+
+    Raises: DefinitionError for what is no label; with a target UnreachableError and ApiError;
+    without one MissingExtraError where OpenTelemetry is not installed.
+    """
+    given = {
+        "name": name,
+        "value": value,
+        "verdict": verdict,
+        "comment": comment,
+        "author": author,
+        "label_id": label_id,
+        "trace_id": _hex(trace_id, 32),
+        "span_id": _hex(span_id, 16),
+        "session_id": session_id,
+    }
+    if trace_id is None and span_id is None and session_id is None:
+        return _score_current_span(given)
+    from tracejury.client import Client
+
+    label = _label(given)
+    with Client(url) as client:
+        client.label(label)
+    return True
+
+
+def _hex(given: str | int | None, digits: int) -> str | None:
+    """Return an id as text; OpenTelemetry holds it as a number."""
+    return f"{given:0{digits}x}" if isinstance(given, int) else given
+
+
+def _label(given: Mapping[str, object]) -> LabelInput:
+    from pydantic import ValidationError
+
+    from tracejury.rest import LabelInput
+
+    try:
+        return LabelInput.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = first["loc"][0] if first["loc"] else "score()"
+        raise DefinitionError(f"{place}: {first['msg']} (got {first['input']!r:.200})") from error
+
+
+def _score_current_span(given: Mapping[str, object]) -> bool:
+    try:
+        from opentelemetry import trace
+    except ImportError as error:
+        raise MissingExtraError(
+            f"tracejury.score() on the current span needs OpenTelemetry ({error}): "
+            "pip install 'tracejury[instrument]', or give a trace_id"
+        ) from error
+    span = trace.get_current_span()
+    context = span.get_span_context()
+    label = _label({**given, "trace_id": _hex(context.trace_id or 1, 32)})
+    if not context.is_valid:
+        _warn_without_span()
+    if not span.is_recording():
+        return False
+    span.add_event(EVENT_NAME, _attributes(label))
+    return True
+
+
+def _attributes(label: LabelInput) -> dict[str, str | float]:
+    """Return what the standard event says of a label; a truth value is a number and a word."""
+    said = meaning(label.value, verdict=label.verdict)
+    found: dict[str, str | float | None] = {
+        NAME: label.name,
+        SCORE_VALUE: said.value,
+        SCORE_LABEL: said.label or said.verdict,
+        VERDICT: label.verdict,
+        EXPLANATION: label.comment,
+        AUTHOR: label.author,
+        LABEL_ID: label.label_id,
+    }
+    return {key: value for key, value in found.items() if value is not None and value != ""}
+
+
+@cache
+def _warn_without_span() -> None:
+    log.warning("tracejury.score(): no span is current, nothing is recorded; give a trace_id")

@@ -80,8 +80,14 @@ def test_a_session_shows_its_traces_in_order_of_start(api: Api) -> None:
     api.store(*chat(1, at_s=30), *chat(2, at_s=10), *chat(3, at_s=20, status="error"))
     api.finish()
     session = api.get("/api/sessions/s")
-    more = {"trace_count", "truncated", "other_projects", "results", "decisions"}
-    assert set(session) == TOTALS | more
+    assert set(session) == TOTALS | {
+        "trace_count",
+        "truncated",
+        "other_projects",
+        "results",
+        "decisions",
+        "labels",
+    }
     assert [int(trace["trace_id"], 16) for trace in session["traces"]] == [2, 3, 1]
     first = session["traces"][0]
     assert (first["input"], first["output"]) == ("question 2", "answer 2")

@@ -7,9 +7,9 @@ from typing import Any
 import orjson
 
 from tracejury.assemble import assemble
-from tracejury.rest import Decision, Explanation, Result, TraceDetail
+from tracejury.rest import Decision, Explanation, Label, Result, TraceDetail
 from tracejury.view import rfc3339, trace_to_api
-from tracejury_collector.store import reads
+from tracejury_collector.store import labels, reads
 from tracejury_collector.store.database import Database
 
 
@@ -27,6 +27,7 @@ def trace_detail(db: Database, extent: reads.Extent) -> TraceDetail:
             "completed_by": extent.completed_by,
             "results": [result(row) for row in reads.results_of_trace(db, extent.trace_id)],
             "decisions": [decision(row) for row in reads.decisions_of_trace(db, extent.trace_id)],
+            "labels": [label(row) for row in labels.labels_of_trace(db, extent.trace_id)],
         }
     )
 
@@ -43,6 +44,14 @@ def decision(row: dict[str, Any]) -> Decision:
     made = dict(row)
     decided_at = rfc3339(made.pop("decided_at_ns"))
     return Decision.model_validate({**made, "decided_at": decided_at})
+
+
+def label(row: dict[str, Any]) -> Label:
+    """Return one label."""
+    made = dict(row)
+    created_at = rfc3339(made.pop("created_at_ns"))
+    received_at = rfc3339(made.pop("received_at_ns"))
+    return Label.model_validate({**made, "created_at": created_at, "received_at": received_at})
 
 
 def explanation(story: dict[str, Any]) -> Explanation:

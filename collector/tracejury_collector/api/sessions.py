@@ -12,13 +12,14 @@ from tracejury.rest import Page, SessionDetail, SessionExplanation, SessionSumma
 from tracejury.view import rfc3339
 from tracejury_collector.api.cursors import decode_cursor, encode_cursor
 from tracejury_collector.api.dependencies import MAX_PAGE, Context, ListQuery, problems
-from tracejury_collector.api.details import decision, result, with_times
+from tracejury_collector.api.details import decision, label, result, with_times
 from tracejury_collector.api.paths import LastSegmentRoute, anything
 from tracejury_collector.api.times import parse_time
 from tracejury_collector.api.traces import trace_summary
 from tracejury_collector.errors import NotFound
 from tracejury_collector.session_ids import session_target
 from tracejury_collector.store import reads, sessions
+from tracejury_collector.store.labels import labels_of_session
 
 router = APIRouter(tags=["sessions"])
 explaining = APIRouter(tags=["sessions"], route_class=LastSegmentRoute)
@@ -112,6 +113,7 @@ def get_session(
         other_projects=[other["project"] for other in found if other["project"] != project],
         results=[result(found) for found in reads.results_of_session(context.db, target)],
         decisions=[decision(found) for found in reads.decisions_of_session(context.db, target)],
+        labels=[label(said) for said in labels_of_session(context.db, session_id, project)],
     )
 
 

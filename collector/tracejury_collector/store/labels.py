@@ -24,8 +24,8 @@ from tracejury_collector.store.statements import statement
 
 Row = dict[str, Any]
 
-LABELS_OF_TRACE = 1000
-"""Labels of one trace that are shown with it."""
+LABELS_SHOWN = 1000
+"""Labels of one trace or session that are shown with it."""
 
 _MAX_TIME_NS = (1 << 63) - 2  # one below what DuckDB reads as infinity
 _LABELS = {
@@ -132,9 +132,11 @@ def write_labels(
     found = changes(labels, known, dict(gone), now_ns)
     if found.stored:
         stored = [_json(found.stored)]
-        with registered(connection, new_labels=_table(found.stored.values())):
+        if known:
             connection.execute(statement("delete_labels"), stored)
+        if gone:
             connection.execute(statement("forget_deleted_labels"), stored)
+        with registered(connection, new_labels=_table(found.stored.values())):
             connection.execute(statement("insert_labels"), [now_ns])
     return found
 
@@ -176,7 +178,20 @@ def list_labels(db: Database, wanted: LabelFilter) -> list[Row]:
 
 def labels_of_trace(db: Database, trace_id: str) -> list[Row]:
     """Return what was said of a trace and its spans, newest first."""
-    return list_labels(db, LabelFilter(trace_id=trace_id, limit=LABELS_OF_TRACE))
+    return list_labels(db, LabelFilter(trace_id=trace_id, limit=LABELS_SHOWN))
+
+
+def labels_of_session(db: Database, session_id: str, project: str) -> list[Row]:
+    """Return what was said of a session as a whole, newest first."""
+    wanted = LabelFilter(session_id=session_id, project=project, limit=LABELS_SHOWN)
+    return list_labels(db, wanted)
+
+
+def as_row(label: Label, received_ns: int) -> Row:
+    """Return a label that was just stored as `list_labels` does."""
+    kind = "session" if not label.trace_id else "span" if label.span_id else "trace"
+    row = {key: _cell(value) for key, value in asdict(label).items()}
+    return {**row, "target_kind": kind, "received_at_ns": received_ns}
 
 
 def unknown_targets(db: Database, labels: Iterable[Label]) -> list[str]:

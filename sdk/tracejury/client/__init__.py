@@ -6,6 +6,7 @@ from tracejury.client.budgets import BudgetCalls
 from tracejury.client.connection import DEFAULT_URL
 from tracejury.client.definitions import DefinitionCalls
 from tracejury.client.judging import JudgingCalls
+from tracejury.client.labels import LabelCalls
 from tracejury.client.operation import OperationCalls
 from tracejury.client.outward import OutwardCalls
 from tracejury.client.rates import RateCalls
@@ -26,6 +27,7 @@ class Client(
     OutwardCalls,
     RateCalls,
     DefinitionCalls,
+    LabelCalls,
 ):
     """The API of one running service.
 

@@ -27,6 +27,7 @@ from tracejury.labels.meaning import (
     LabelSource,
     meaning,
 )
+from tracejury.result import VERDICTS
 
 EVENT_NAME: Final = "gen_ai.evaluation.result"
 NAME: Final = "gen_ai.evaluation.name"
@@ -35,6 +36,7 @@ SCORE_LABEL: Final = "gen_ai.evaluation.score.label"
 EXPLANATION: Final = "gen_ai.evaluation.explanation"
 AUTHOR: Final = "tracejury.label.author"
 LABEL_ID: Final = "tracejury.label.id"
+VERDICT: Final = "tracejury.label.verdict"
 OWN: Final = "tracejury.evaluator.fingerprint"
 """Stands on results of Tracejury's own: they are scores already."""
 
@@ -147,7 +149,8 @@ def _label(
     time_ns: int,
     target: tuple[str, str],
 ) -> Label:
-    said = meaning(given.value, label=given.label[:MAX_NAME_CHARS])
+    verdict = next((v for v in VERDICTS if v == attributes.get(VERDICT)), None)
+    said = meaning(given.value, label=given.label[:MAX_NAME_CHARS], verdict=verdict)
     own_id = to_name(attributes.get(LABEL_ID))[:MAX_ID_CHARS]
     key = (span.trace_id, span.span_id, time_ns, given.name, said.value, said.label, given.comment)
     return Label(

@@ -17,6 +17,12 @@ from tracejury.rest.judging import (
     EvaluatorType,
     Result,
 )
+from tracejury.rest.labels import (
+    Label,
+    LabelInput,
+    LabelsInput,
+    LabelsStored,
+)
 from tracejury.rest.operation import (
     Column,
     DialectReport,
@@ -93,6 +99,10 @@ __all__ = [
     "Flags",
     "Health",
     "Imported",
+    "Label",
+    "LabelInput",
+    "LabelsInput",
+    "LabelsStored",
     "Page",
     "Part",
     "PassRate",

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from tracejury.rest.base import Document
 from tracejury.rest.judging import Decision, Result
+from tracejury.rest.labels import Label
 from tracejury.trace import TraceKind
 
 TraceStatus = Literal["open", "complete"]
@@ -94,6 +95,7 @@ class SessionDetail(SessionTotals):
     other_projects: list[str] = []
     results: list[Result] = []
     decisions: list[Decision] = []
+    labels: list[Label] = []
 
 
 class Flags(Document):
@@ -177,6 +179,7 @@ class TraceDetail(Document):
     diagnostics: list[str] = []
     results: list[Result] = []
     decisions: list[Decision] = []
+    labels: list[Label] = []
 
 
 class Explanation(Document):
