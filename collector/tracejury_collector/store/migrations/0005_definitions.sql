@@ -18,6 +18,7 @@ CREATE TABLE base.definitions (
 CREATE VIEW main.definitions AS
 SELECT
     kind, name, source, fingerprint, body, effective_from,
+    split_part(identity, '+', 2) AS criteria_hash,
     CASE
         WHEN kind <> 'trial'
         THEN lead(effective_from) OVER (PARTITION BY kind, name ORDER BY seq)
@@ -29,6 +30,8 @@ COMMENT ON VIEW main.definitions IS 'Every version of a rule or evaluator that w
 COMMENT ON COLUMN main.definitions.kind IS 'evaluator, rule, or trial: a candidate that a run tried.';
 COMMENT ON COLUMN main.definitions.source IS 'file (the configuration), default (built in) or api.';
 COMMENT ON COLUMN main.definitions.fingerprint IS 'As in scores: fingerprint, or rule_fingerprint.';
+COMMENT ON COLUMN main.definitions.criteria_hash IS
+'As in scores: hash of an evaluator''s default criteria; empty for none, and for rules.';
 COMMENT ON COLUMN main.definitions.body IS 'As it was written; secrets are left out.';
 COMMENT ON COLUMN main.definitions.deleted_at IS
 'When it was replaced or removed; NULL while it is in force.';
