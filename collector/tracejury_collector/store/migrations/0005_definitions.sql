@@ -17,8 +17,8 @@ CREATE TABLE base.definitions (
 
 CREATE VIEW main.definitions AS
 SELECT
-    kind, name, source, fingerprint, body, effective_from,
-    split_part(identity, '+', 2) AS criteria_hash,
+    kind, name, source, fingerprint, split_part(identity, '+', 2) AS criteria_hash, body,
+    effective_from,
     CASE
         WHEN kind <> 'trial'
         THEN lead(effective_from) OVER (PARTITION BY kind, name ORDER BY seq)
