@@ -14,6 +14,7 @@ from tracejury.doctor import Check, State
 from tracejury.errors import TracejuryError
 from tracejury_collector.config import Config, load_config, load_dialects
 from tracejury_collector.errors import ConfigError
+from tracejury_collector.jury.describe import describe
 
 _DISK_NEEDED_BYTES = 500 << 20
 _DISK_WANTED_BYTES = 5 << 30
@@ -25,6 +26,7 @@ def service_checks(config_path: Path | None) -> list[Check]:
     try:
         config = load_config(config_path)
         load_dialects(config)
+        describe(config, config_path.absolute().parent if config_path else Path.cwd())
     except ConfigError as error:
         return [
             Check(

@@ -79,7 +79,7 @@ def print_rows(
 
     A table cuts no cell of up to 32 characters, so that ids stay whole.
     """
-    cells = [[cell(value) for value in row] for row in rows]
+    cells = [[value if isinstance(value, Text) else cell(value) for value in row] for row in rows]
     names = [visible(name) for name, _ in columns]
     wanted = [
         max([cell_len(name), *(row[n].cell_len for row in cells)]) for n, name in enumerate(names)

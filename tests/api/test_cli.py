@@ -339,6 +339,14 @@ def test_doctor_finds_what_is_wrong_and_says_the_remedy(
     assert states["extra server"] == "ok"
 
 
+def test_doctor_refuses_an_evaluator_that_the_service_would_refuse(tmp_path: Path) -> None:
+    config = tmp_path / "tracejury.yaml"
+    config.write_text("evaluators: {right: {type: llm-rubric, config: {rubric: is kind}}}\n")
+    result = run("doctor", "--config", str(config), "--url", NOBODY)
+    assert result.exit_code == 1
+    assert "evaluators.right: evaluator llm-rubric: config.rubric" in result.stdout
+
+
 def test_doctor_names_the_port_that_is_taken(api: Api, url: str, tmp_path: Path) -> None:
     port = url.rpartition(":")[2]
     config = tmp_path / "tracejury.yaml"

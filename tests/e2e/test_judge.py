@@ -62,6 +62,7 @@ def test_a_configured_judge_rules_and_its_key_is_found_nowhere(
             )
             eventually(lambda: len(service.sql(spans)) == 3, "the judge is traced", log=service.log)
             call, conversation, judgement = service.sql(spans)
+            assert service.sql("SELECT session_id FROM sessions") == []
             own = f"SELECT outcome, reason FROM decisions WHERE target_id = '{judgement[4]}'"
             eventually(lambda: service.sql(own), "it was decided on", log=service.log)
             ((outcome, reason),) = service.sql(own)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
+from rich.text import Text
 
 from tracejury import terminal
 from tracejury.cli.show import print_explanation, print_session
@@ -54,6 +55,10 @@ def test_a_long_text_is_cut_and_the_id_beside_it_is_not() -> None:
     assert [len(line) <= 80 for line in lines] == [True, True]
     assert lines[1].startswith("f" * 32 + "  word word")
     assert lines[1].endswith("…")
+
+
+def test_a_styled_cell_is_shown_as_its_text() -> None:
+    assert printed_rows(["status"], [Text("firing", style="red")])[1].strip() == "firing"
 
 
 def test_rows_that_are_too_wide_are_printed_one_value_a_line() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 
 from tracejury_collector.config import JudgeSettings
@@ -21,6 +21,7 @@ EXPORT_S = 5
 DELAY_MS = 1_000
 MOST_SPANS = 2_048
 """Spans that wait to be sent; what comes on top while nothing can be is dropped."""
+_CONVERSATION = "gen_ai.conversation.id"
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
 
 
@@ -34,10 +35,55 @@ def start_tracing(settings: JudgeSettings, otlp_http: str) -> Callable[[float], 
     provider = TracerProvider(sampler=ALWAYS_ON, resource=resource, shutdown_on_exit=False)
     exporter = OTLPSpanExporter(endpoint=f"http://{_own(otlp_http)}/v1/traces", timeout=EXPORT_S)
     provider.add_span_processor(
-        BatchSpanProcessor(exporter, max_queue_size=MOST_SPANS, schedule_delay_millis=DELAY_MS)
+        BatchSpanProcessor(
+            WithoutConversations(exporter),
+            max_queue_size=MOST_SPANS,
+            schedule_delay_millis=DELAY_MS,
+        )
     )
     trace_judges(Tracing(provider=provider, with_content=settings.trace_content))
     return lambda limit_s: _within(limit_s, provider)
+
+
+class WithoutConversations(SpanExporter):
+    """Sends spans without the id that Pydantic AI makes up for each call.
+
+    With it every judgement would be a session, and the list of sessions mostly judgements.
+    """
+
+    def __init__(self, exporter: SpanExporter) -> None:
+        self._exporter = exporter
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """Send the spans."""
+        return self._exporter.export([_without_conversation(span) for span in spans])
+
+    def shutdown(self) -> None:
+        """Send no more."""
+        self._exporter.shutdown()
+
+    def force_flush(self, timeout_millis: int = 30_000) -> bool:
+        """Send what the exporter holds."""
+        return self._exporter.force_flush(timeout_millis)
+
+
+def _without_conversation(span: ReadableSpan) -> ReadableSpan:
+    if _CONVERSATION not in (span.attributes or {}):
+        return span
+    return ReadableSpan(
+        name=span.name,
+        context=span.context,
+        parent=span.parent,
+        resource=span.resource,
+        attributes={k: v for k, v in (span.attributes or {}).items() if k != _CONVERSATION},
+        events=span.events,
+        links=span.links,
+        kind=span.kind,
+        status=span.status,
+        start_time=span.start_time,
+        end_time=span.end_time,
+        instrumentation_scope=span.instrumentation_scope,
+    )
 
 
 def _own(address: str) -> str:
