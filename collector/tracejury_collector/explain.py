@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from tracejury_collector.completion import (
     Completion,
@@ -26,6 +26,9 @@ from tracejury_collector.store.reads import (
 from tracejury_collector.store.revisions import Earlier, OpenTrace, open_trace
 
 Row = dict[str, Any]
+
+Version = Literal["current", "former", "removed"]
+_VERSIONS = {"former": "by a former version", "removed": "since removed"}
 
 _COMPLETED = {
     "marker": "its marker arrived",
@@ -61,10 +64,12 @@ def explain(
     now_ns: int,
     rules: Sequence[Rule] = (),
     obstacle: Callable[[str], str] = lambda _: "",
+    identities: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return the story in words (`lines`) and as data; `rules` are those in force now.
 
-    `obstacle` says by an evaluator's name what keeps it from judging now, "" if nothing does.
+    `obstacle` says by an evaluator's name what keeps it from judging now, "" if nothing does;
+    `identities` are those of the evaluators in force by name, None to compare with none.
     Raises: NotFound for a trace that never arrived.
     """
     revisions = db.rows("revisions_of_trace", {"trace_id": trace_id})
@@ -76,7 +81,7 @@ def explain(
         opened=opened,
         state=state,
         revisions=revisions,
-        decisions=decisions_of(db, "trace", trace_id, obstacle),
+        decisions=decisions_of(db, "trace", trace_id, obstacle, identities),
         rules={rule.name: rule for rule in rules},
     )
     labels = labels_of_trace(db, trace_id)
@@ -108,11 +113,16 @@ def _opened(db: Database, trace_id: str, revisions: Sequence[Row]) -> OpenTrace 
 
 
 def decisions_of(
-    db: Database, target: TargetKind, target_id: str, obstacle: Callable[[str], str]
+    db: Database,
+    target: TargetKind,
+    target_id: str,
+    obstacle: Callable[[str], str],
+    identities: Mapping[str, str] | None,
 ) -> list[Row]:
     """Return the decisions on a target, each with what its evaluators did.
 
-    `obstacle` says of an evaluator by name what it waits for, "" if nothing.
+    `obstacle` says of an evaluator by name what it waits for, "" if nothing; `identities` are those
+    in force by name, None to compare with none.
     """
     is_trace = target == "trace"
     made = (results_of_trace if is_trace else results_of_session)(db, target_id)
@@ -122,18 +132,42 @@ def decisions_of(
         (row["decision_id"], row["evaluator"]): row["attempts"]
         for row in db.rows("attempts_of_target", key)
     }
+    by = _identities(db, key, made)
     found = []
     for decision in (decisions_of_trace if is_trace else decisions_of_session)(db, target_id):
         keys = [(decision["decision_id"], name) for name in decision["evaluators"]]
         evaluators = [
             _evaluator(key, results.get(key), attempts.get(key, 0), obstacle) for key in keys
         ]
+        if identities is not None:
+            evaluators = [
+                e | {"version": _version(by.get(key), identities.get(key[1]), decision["run_id"])}
+                for key, e in zip(keys, evaluators, strict=True)
+            ]
         if decision["run_state"] in ("canceled", "failed"):
             evaluators = [
                 e if e["state"] == "done" else {**e, "state": "dropped"} for e in evaluators
             ]
         found.append({**decision, "evaluators": evaluators})
     return found
+
+
+def _identities(db: Database, target: Row, results: Sequence[Row]) -> dict[tuple[str, str], str]:
+    """Return by which version each evaluator judged, or will, for each decision."""
+    waiting = db.rows("jobs_of_target", target)
+    return {(job["decision_id"], job["evaluator"]): job["identity"] for job in waiting} | {
+        (r["decision_id"], r["evaluator"]): "+".join(
+            filter(None, (r["fingerprint"], r["criteria_hash"]))
+        )
+        for r in results
+    }
+
+
+def _version(judged_by: str | None, in_force: str | None, run_id: str) -> Version:
+    """Compare the version that judges with that in force; what only runs name is never there."""
+    if in_force is None:
+        return "current" if run_id else "removed"
+    return "former" if judged_by and judged_by != in_force else "current"
 
 
 def _evaluator(
@@ -236,22 +270,33 @@ def _percent(share: float) -> str:
 
 
 def _evaluator_line(evaluator: Mapping[str, Any], *, is_old: bool) -> str:
-    name = evaluator["evaluator"]
+    return f"{_named(evaluator)}: {_standing(evaluator, is_old=is_old)}"
+
+
+def _named(evaluator: Mapping[str, Any]) -> str:
+    """Return the evaluator with what a reader must know of it, such as `tone (superseded)`."""
+    remarks = [_VERSIONS.get(evaluator.get("version", ""), "")]
+    if evaluator.get("superseded"):
+        remarks.append("superseded")
+    said = ", ".join(filter(None, remarks))
+    return f"{evaluator['evaluator']} ({said})" if said else str(evaluator["evaluator"])
+
+
+def _standing(evaluator: Mapping[str, Any], *, is_old: bool) -> str:
     if is_old and evaluator["state"] != "done":
-        return f"{name}: not judged, a later revision took its place"
+        return "not judged, a later revision took its place"
     if evaluator["state"] == "dropped":
-        return f"{name}: not judged, its run was ended before"
+        return "not judged, its run was ended before"
     if evaluator["state"] == "queued":
-        return f"{name}: waits for the jury{_because(evaluator['obstacle'])}"
+        return f"waits for the jury{_because(evaluator['obstacle'])}"
     if evaluator["state"] == "running":
-        return f"{name}: with the jury, attempt {evaluator['attempts']}"
-    old = " (superseded)" if evaluator["superseded"] else ""
+        return f"with the jury, attempt {evaluator['attempts']}"
     if evaluator["outcome"] == "score":
         said = f"{evaluator['verdict'] or 'score'} {evaluator['score']:g}"
-        return f"{name}{old}: {said}{_because(evaluator['reason'])}"
+        return f"{said}{_because(evaluator['reason'])}"
     if evaluator["outcome"] == "skip":
-        return f"{name}{old}: skipped{_because(evaluator['reason'])}"
-    return f"{name}{old}: failed with {evaluator['error_type']}{_because(evaluator['reason'])}"
+        return f"skipped{_because(evaluator['reason'])}"
+    return f"failed with {evaluator['error_type']}{_because(evaluator['reason'])}"
 
 
 def _because(reason: str) -> str:

@@ -39,7 +39,8 @@ class Asked:
     """Which session is asked about, by whose rules of time.
 
     `project` None is the one where it was active last; `rules` are those on sessions in force now.
-    `obstacle` says of an evaluator by name what it waits for, "" if nothing.
+    `obstacle` says of an evaluator by name what it waits for, "" if nothing; `identities` are those
+    of the evaluators in force by name.
     """
 
     session_id: str
@@ -49,6 +50,7 @@ class Asked:
     now_ns: int
     rules: Sequence[Rule]
     obstacle: Callable[[str], str]
+    identities: Mapping[str, str]
 
 
 def explain_session(db: Database, asked: Asked) -> Row:
@@ -100,7 +102,7 @@ def _facts(db: Database, asked: Asked, project: str) -> _Facts:
         activity=activity,
         state=state,
         revisions=revisions,
-        decisions=decisions_of(db, "session", target_id, asked.obstacle),
+        decisions=decisions_of(db, "session", target_id, asked.obstacle, asked.identities),
     )
 
 

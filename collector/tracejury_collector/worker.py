@@ -225,11 +225,15 @@ class Worker:
             now_ns=self._now_ns(),
             rules=self._in_force().rules_on("trace"),
             obstacle=self._obstacle,
+            identities=self._identities(),
         )
 
     def _obstacle(self, evaluator: str) -> str:
         seat = self._in_force().seats.get(evaluator)
         return self._jury.obstacle(seat) if seat else ""
+
+    def _identities(self) -> dict[str, str]:
+        return {name: seat.identity for name, seat in self._in_force().seats.items()}
 
     def explain_session(self, session_id: str, project: str | None) -> dict[str, Any]:
         """Return the whole story of a session, in words and data.
@@ -245,6 +249,7 @@ class Worker:
             now_ns=self._now_ns(),
             rules=self._in_force().rules_on("session"),
             obstacle=self._obstacle,
+            identities=self._identities(),
         )
         return explain_session(self._db, asked)
 

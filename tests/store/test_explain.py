@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.worker import Bench, bench, child, root, trace_id
 from tracejury.result import Failure, Score
-from tracejury_collector.config import parse_config
+from tracejury_collector.config import EvaluatorSpec, RuleSpec, parse_config
 from tracejury_collector.errors import NotFound
 from tracejury_collector.sampling import is_sampled
 
@@ -127,3 +127,29 @@ def test_without_any_rule_it_says_that_there_was_none(tmp_path: Path) -> None:
         store.spans(root())
         store.after(4)
         assert lines(store)[1:] == ["no rule was in force when it was finished"]
+
+
+def test_a_result_of_a_former_version_says_so_before_and_after_it_is_judged(store: Bench) -> None:
+    slow = {"type": "latency-budget", "config": {"budget_ms": 9000}}
+    strict = {**slow, "config": {"budget_ms": 1}}
+    store.definitions.put("speed", EvaluatorSpec.model_validate(slow))
+    store.definitions.put("all", RuleSpec(evaluators=["speed", "no-loops"]))
+    store.spans(root())
+    store.after(4)
+    assert "  speed: waits for the jury" in lines(store)
+    store.definitions.put("speed", EvaluatorSpec.model_validate(strict))
+    assert "  speed (by a former version): waits for the jury" in lines(store)
+    store.judge(Score(1.0, verdict="pass", reason="in time"))
+    assert "  speed (by a former version): pass 1, in time" in lines(store)
+    assert "  no-loops: pass 1, in time" in lines(store)
+    store.definitions.put("speed", EvaluatorSpec.model_validate(slow))
+    assert "  speed: pass 1, in time" in lines(store)
+    store.definitions.delete("rule", "all")
+    store.definitions.delete("evaluator", "speed")
+    assert "  speed (since removed): pass 1, in time" in lines(store)
+    decisions = store.worker.explain(trace_id(1))["decisions"]
+    versions = {e["evaluator"]: e["version"] for d in decisions for e in d["evaluators"]}
+    assert versions == {"speed": "removed", "no-loops": "current"}
+    store.spans(child())
+    store.after(4)
+    assert "  speed (since removed, superseded): pass 1, in time" in lines(store)
