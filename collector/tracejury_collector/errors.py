@@ -13,6 +13,7 @@ TracejuryError
 │   ├── Conflict                what it names cannot be changed so now
 │   ├── PreconditionFailed      what it would change is not what it expects
 │   └── SqlRefused              its SQL is not allowed, or does not run
+│       └── SqlTooLarge         its SQL needs more memory than there is
 └── Unavailable                 try again soon
     └── ShortOfMemory           the database needs more memory than it may take
 """
@@ -66,6 +67,10 @@ class PreconditionFailed(RequestError):
 
 class SqlRefused(RequestError):
     """The SQL is not allowed, or does not run."""
+
+
+class SqlTooLarge(SqlRefused):
+    """The SQL needs more memory than there is."""
 
 
 class Unavailable(TracejuryError):

@@ -83,12 +83,14 @@ class Sessions:
         if 0 <= now_ns - self._looked_ns < self._look_ns or not in_force.rules_on("session"):
             return False
         self._looked_ns = now_ns
-        with self._db.read() as cursor:
-            due = self._due(cursor, now_ns, reception, busy)
-            if not due:
-                return False
-            batch = self._gather(cursor, due, now_ns, reception)
-        has_jobs = self._write(in_force, batch, now_ns)
+        # All in one turn: runs make revisions of sessions too, and no number may be taken twice.
+        with self._turns.take(now_ns) as decided_ns:
+            with self._db.read() as cursor:
+                due = self._due(cursor, now_ns, reception, busy)
+                if not due:
+                    return False
+                batch = self._gather(cursor, due, now_ns, reception)
+            has_jobs = self._write(in_force, batch, decided_ns)
         self.finished += len(batch.finished)
         if len(due) >= self._batch:
             self._looked_ns = _NEVER_NS
@@ -157,24 +159,23 @@ class Sessions:
         batch.facts = facts_of(cursor, list(members))
         return batch
 
-    def _write(self, in_force: InForce, batch: _Batch, now_ns: int) -> bool:
+    def _write(self, in_force: InForce, batch: _Batch, decided_ns: int) -> bool:
         """Write the batch in one transaction; return whether there are jobs in it."""
-        with self._turns.take(now_ns) as decided_ns:
-            decisions: list[Decision] = []
-            if batch.facts is not None and batch.finished:
-                subjects = [self._subject(revision) for revision in batch.finished]
-                decisions = self._decider.decide(in_force, subjects, batch.facts, decided_ns)
-            ledger = Ledger()
-            for decision in decisions:
-                ledger.add(decision, decided_ns)
-            write = SessionsWrite(
-                finished=batch.finished,
-                emptied=batch.emptied,
-                postponed=batch.postponed,
-                tables=ledger.tables(),
-            )
-            self._db.write(write).result()
-            self._decider.note(decisions, decided_ns)
+        decisions: list[Decision] = []
+        if batch.facts is not None and batch.finished:
+            subjects = [self._subject(revision) for revision in batch.finished]
+            decisions = self._decider.decide(in_force, subjects, batch.facts, decided_ns)
+        ledger = Ledger()
+        for decision in decisions:
+            ledger.add(decision, decided_ns)
+        write = SessionsWrite(
+            finished=batch.finished,
+            emptied=batch.emptied,
+            postponed=batch.postponed,
+            tables=ledger.tables(),
+        )
+        self._db.write(write).result()
+        self._decider.note(decisions, decided_ns)
         return bool(ledger.selected)
 
     def _subject(self, revision: SessionRevision) -> Subject:

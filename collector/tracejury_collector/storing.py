@@ -100,7 +100,13 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             budget_refusal=lambda rule: budget_refusal(budgets, definitions.in_force(), rule),
         )
         refusal = refusal_by(budgets.refusal, free_by(definitions.seat_of))
-        driver = RunDriver(db, turns, jury.poke, refusal=refusal)
+        driver = RunDriver(
+            db,
+            turns,
+            jury.poke,
+            refusal=refusal,
+            judges_sessions=lambda: bool(definitions.in_force().rules_on("session")),
+        )
         renormalizer = Renormalizer(db, worker.revise, time.time_ns)
         worker.between(renormalizer.step)
         server = StoreServer(settings.store_socket, {"receiver": receivers, "jury": jury.handle})

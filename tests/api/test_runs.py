@@ -114,6 +114,26 @@ def test_a_dry_run_says_what_it_would_do_and_cost(api: Api) -> None:
     assert api.get("/api/runs")["items"] == []
 
 
+def test_a_rule_on_sessions_has_the_past_judged_as_a_whole(tmp_path: Path) -> None:
+    whole = {"target": "session", "evaluators": ["short"], "sample": {"rate": 0}}
+    with running_api(tmp_path, **{**SETTINGS, "rules": {"whole": whole}}) as api:
+        api.store(*(s for n in (1, 2) for s in agent_run(n)))
+        api.finish()
+        api.clock.now_ns += 1_000_000_000_000
+        api.finish()
+        asked: dict[str, Any] = {"rule": "whole", "rate": 1.0, "where": "session_id = 'session-1'"}
+        found = post(api, 200, **asked, dry_run=True)
+        assert (found["target"], found["total"], found["to_judge"]) == ("session", 2, 1)
+        run_id = post(api, **asked)["run_id"]
+        decide(api)
+        shown = api.get(f"/api/runs/{run_id}")
+        assert (shown["target"], shown["to_judge"]) == ("session", 1)
+        judge(api)
+        with served(api) as url:
+            told = run("runs", run_id, "--url", url).stdout
+        assert "2 of 2 sessions looked at, the condition holds for 1" in told
+
+
 def test_a_shadow_run_compares_a_candidate_on_the_same_traces(api: Api) -> None:
     run = post(api, shadow={"evaluator": "short", "candidate": CANDIDATE})
     decide(api)

@@ -93,7 +93,13 @@ def running_api(directory: Path, **settings: Any) -> Iterator[Api]:
         )
         turns = Turns(db)
         worker = Worker(db, config, jury, definitions.in_force, clock, turns=turns)
-        driver = RunDriver(db, turns, jury.poke, clock)
+        driver = RunDriver(
+            db,
+            turns,
+            jury.poke,
+            clock,
+            judges_sessions=lambda: bool(definitions.in_force().rules_on("session")),
+        )
         runs = RunDesk(db, driver, definitions, clock)
         context = _context(
             db, config, definitions, worker, jury, budgets, runs, appender, catalog.types

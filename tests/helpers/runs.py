@@ -29,7 +29,12 @@ class Runs:
         bench = self.store
         refusal = refusal_by(lambda _: self.refusal, free_by(bench.definitions.seat_of))
         self.driver = RunDriver(
-            bench.db, bench.turns, bench.jury.poke, bench.clock, refusal=refusal
+            bench.db,
+            bench.turns,
+            bench.jury.poke,
+            bench.clock,
+            refusal=refusal,
+            judges_sessions=lambda: bool(bench.definitions.in_force().rules_on("session")),
         )
         self.desk = RunDesk(bench.db, self.driver, bench.definitions, bench.clock)
 

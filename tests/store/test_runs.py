@@ -394,4 +394,4 @@ def _write_page(runs: Runs, run_id: str, page: Any = None) -> str:
     ledger = Ledger()
     for item in decided:
         ledger.add(item.decision, runs.store.clock())
-    return runs.store.db.write(StepWrite(run, targets, ledger, 0, run.counts)).result()
+    return runs.store.db.write(StepWrite(run, targets, ledger, 0, run.counts, 0)).result()

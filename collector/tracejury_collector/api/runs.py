@@ -68,7 +68,7 @@ class RunBody(BaseModel):
     where: str | None = Field(
         default=None,
         max_length=10_000,
-        description="a condition over the columns of the view `traces`",
+        description="a condition over the view `traces`, or `sessions` where the rule judges these",
     )
     trace_ids: list[Name] | None = Field(
         default=None,
@@ -77,7 +77,8 @@ class RunBody(BaseModel):
         description="these traces alone, in place of where, since and until",
     )
     since: str | None = Field(
-        default=None, description="traces started then or later: RFC 3339, or 90m, 6h, 2d ago"
+        default=None,
+        description="traces started then or later (of sessions, any): RFC 3339, or 90m, 6h, 2d ago",
     )
     until: str | None = Field(
         default=None, description="traces started before: RFC 3339, or 90m ago"

@@ -39,6 +39,7 @@ def run_document(progress: RunProgress, comparison: comparing.Comparison | None 
         waiting=progress.waiting,
         error=run.error,
         rule=run.rule,
+        target=plan.target,
         where=targets.where,
         trace_ids=None if targets.trace_ids is None else len(targets.trace_ids),
         since=None if targets.since_ns is None else rfc3339(targets.since_ns),
@@ -62,6 +63,7 @@ def estimate_document(plan: Plan, found: Estimate) -> RunEstimate:
     """Return what a run would do."""
     return RunEstimate(
         rule=plan.name,
+        target=plan.target,
         total=found.total,
         complete=found.is_complete,
         counts=_counts(found.counts),

@@ -6,25 +6,24 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 from tracejury_collector.conditions import Conditions
-from tracejury_collector.deciding import trace_subjects
 from tracejury_collector.rules import Decision, Rule, Subject, choose, decision_id
 from tracejury_collector.runs.counts import Decided
-from tracejury_collector.store.targets import Targets
+from tracejury_collector.runs.paging import Page, subjects_of
 
 Judged = Mapping[str, Set[str]]
 """The identities of the evaluators that have judged a target, by its id."""
 
 
 def decide_targets(
-    rule: Rule, run_id: str, conditions: Conditions, targets: Targets, judged: Judged
+    rule: Rule, run_id: str, conditions: Conditions, page: Page, judged: Judged
 ) -> list[Decided]:
     """Return one decision per target; `conditions` knows the rule's."""
-    if targets.facts is None:
+    if page.facts is None:
         return []
-    holds = conditions.evaluate(targets.facts)[rule.name]
+    holds = conditions.evaluate(page.facts, rule.target)[rule.name]
     return [
         _decided(rule, run_id, choose(rule, holds[subject.target_id], subject), judged)
-        for subject in trace_subjects(targets.facts)
+        for subject in subjects_of(page)
     ]
 
 

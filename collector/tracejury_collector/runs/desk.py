@@ -15,6 +15,7 @@ from tracejury_collector.runs.comparing import Comparison, compare
 from tracejury_collector.runs.counts import Counts, counts_of
 from tracejury_collector.runs.driver import RunDriver
 from tracejury_collector.runs.estimating import Estimate, estimate
+from tracejury_collector.runs.paging import count_pages, next_page
 from tracejury_collector.runs.plan import Plan, RunRequest, conditions_of, make_plan, plan_of
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.runs import (
@@ -29,13 +30,7 @@ from tracejury_collector.store.runs import (
     list_runs,
     results_of_run,
 )
-from tracejury_collector.store.targets import (
-    NO_SEQ,
-    TargetFilter,
-    count_targets,
-    known_traces,
-    next_targets,
-)
+from tracejury_collector.store.targets import TargetFilter, known_traces
 
 MOST_RUNS = 20
 """Runs that go on at a time."""
@@ -116,7 +111,7 @@ class RunDesk:
         """
         plan = self._plan(request)
         with self._db.read() as cursor:
-            total, newest_seq = count_targets(cursor, plan.targets)
+            total, newest_seq = count_pages(cursor, plan)
         now_ns = self._now_ns()
         new = NewRun(
             run_id=f"run-{now_ns // 1_000_000_000:x}-{secrets.token_hex(4)}",
@@ -140,7 +135,13 @@ class RunDesk:
         plan = self._plan(request)
         deadline_s = time.monotonic() + ESTIMATE_S
         is_free = free_by(self._definitions.seat_of)
-        found = estimate(self._db, plan, is_free, is_late=lambda: time.monotonic() > deadline_s)
+        found = estimate(
+            self._db,
+            plan,
+            is_free,
+            is_late=lambda: time.monotonic() > deadline_s,
+            is_live=self._is_live(),
+        )
         return plan, found
 
     def show(self, run_id: str) -> RunProgress:
@@ -180,16 +181,26 @@ class RunDesk:
     def _plan(self, request: RunRequest) -> Plan:
         """Return what to do, tried on one target."""
         plan = make_plan(request, self._definitions.in_force(), self._definitions.trial)
-        targets = self._known(plan.targets)
+        plan = replace(plan, targets=self._known(plan))
         with self._db.read() as cursor:
-            next_targets(cursor, targets, NO_SEQ, 1)
+            _, newest_seq = count_pages(cursor, plan)
+            next_page(cursor, plan, newest_seq + 1, 1, is_live=self._is_live())
         with conditions_of(plan.rule):
-            return replace(plan, targets=targets)
+            return plan
 
-    def _known(self, targets: TargetFilter) -> TargetFilter:
+    def _is_live(self) -> bool:
+        return bool(self._definitions.in_force().rules_on("session"))
+
+    def _known(self, plan: Plan) -> TargetFilter:
         """Return the targets, their ids checked."""
+        targets = plan.targets
         if targets.trace_ids is None:
             return targets
+        if plan.target == "session":
+            raise InvalidRequest(
+                f"trace_ids: the rule {plan.name!r} judges sessions; "
+                "choose them by where, such as session_id = 'a'"
+            )
         if (targets.where, targets.since_ns, targets.until_ns) != ("true", None, None):
             raise InvalidRequest(
                 "trace_ids: ids alone say which traces, no where, since or until beside them; "

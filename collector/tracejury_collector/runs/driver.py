@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import duckdb
 
 from tracejury_collector.conditions import Conditions
-from tracejury_collector.errors import RequestError, Unavailable
+from tracejury_collector.errors import RequestError, SqlTooLarge, Unavailable
 from tracejury_collector.rules import Rule
 from tracejury_collector.runs.choosing import Judged, decide_targets
 from tracejury_collector.runs.counts import Decided, counts_of
+from tracejury_collector.runs.paging import Page, judged_on, next_page
 from tracejury_collector.runs.plan import Plan, plan_of
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.ledger import Ledger
@@ -26,7 +27,6 @@ from tracejury_collector.store.runs import (
     jobs_of_runs,
     running_runs,
 )
-from tracejury_collector.store.targets import Targets, judged_already, next_targets
 from tracejury_collector.store.turns import Turns
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class RunDriver:
 
     Where each run stands is in the database, so that a new process goes on where one was killed.
     `refusal` says why what a rule's evaluators cost is not to be spent now, "" if it may; a run
-    waits until then.
+    waits until then. `judges_sessions` says whether a rule in force does.
     """
 
     def __init__(
@@ -65,12 +65,14 @@ class RunDriver:
         poke: Callable[[], None],
         now_ns: Callable[[], int] = time.time_ns,
         refusal: Callable[[Rule], str] = lambda _: "",
+        judges_sessions: Callable[[], bool] = lambda: False,
     ) -> None:
         self._db = db
         self._turns = turns
         self._poke = poke
         self._now_ns = now_ns
         self._refusal = refusal
+        self._judges_sessions = judges_sessions
         self._wake = threading.Event()
         self._works: dict[str, _Work] = {}
         self._page = PAGE
@@ -117,12 +119,12 @@ class RunDriver:
         """Advance one run; what cannot succeed ends it, what may succeed later is raised."""
         try:
             advanced = self._advance(run, jobs)
+        except SqlTooLarge as error:
+            self._take_less(run, error.__cause__, str(error))
         except RequestError as error:
             self._end(run, "failed", str(error))
         except duckdb.OutOfMemoryException as error:
-            if self._page == 1 and not self._db.grow(error):
-                self._end(run, "failed", "a trace does not fit into memory; raise database.memory")
-            self._page = max(1, self._page // 2)
+            self._take_less(run, error, "a trace does not fit into memory; raise database.memory")
         except Unavailable:
             raise
         except duckdb.Error as error:
@@ -139,6 +141,14 @@ class RunDriver:
             return advanced
         return True
 
+    def _take_less(self, run: StoredRun, cause: BaseException | None, reason: str) -> None:
+        """After a page that did not fit into memory: take half of it, or give up on one target."""
+        if self._page == 1 and not (
+            isinstance(cause, duckdb.OutOfMemoryException) and self._db.grow(cause)
+        ):
+            self._end(run, "failed", reason)
+        self._page = max(1, self._page // 2)
+
     def _advance(self, run: StoredRun, jobs: int) -> bool:
         if jobs > MOST_JOBS - self._page:
             return False
@@ -148,22 +158,24 @@ class RunDriver:
             return False
         self.waiting.pop(run.run_id, None)
         with self._db.read() as cursor:
-            targets = next_targets(cursor, work.plan.targets, run.before_seq, self._page)
-            judged = _judged(cursor, work.plan, targets)
-        if targets.examined:
-            self._write(run, work, targets, judged)
+            page = next_page(
+                cursor, work.plan, run.before_seq, self._page, is_live=self._judges_sessions()
+            )
+            judged = judged_on(cursor, work.plan, page)
+        if page.examined:
+            self._write(run, work, page, judged)
             return True
         if not jobs:
             self._end(run, "done", "")
         return False
 
-    def _write(self, run: StoredRun, work: _Work, targets: Targets, judged: Judged) -> None:
+    def _write(self, run: StoredRun, work: _Work, page: Page, judged: Judged) -> None:
         """Write the page, unless a target has a newer revision by now: it is then read again."""
-        decided = decide_targets(work.rule, run.run_id, work.conditions, targets, judged)
-        counts = counts_of(run.counts).plus(targets.examined, decided).to_json()
+        decided = decide_targets(work.rule, run.run_id, work.conditions, page, judged)
+        counts = counts_of(run.counts).plus(page.examined, decided).to_json()
         with self._turns.take(self._now_ns()) as decided_ns:
             ledger = _ledger(decided, decided_ns)
-            write = StepWrite(run, targets, ledger, targets.low_seq, counts)
+            write = StepWrite(run, page, ledger, page.low_seq, counts, decided_ns)
             stepped = self._db.write(write).result()
         if stepped == "written" and ledger.selected:
             self._poke()
@@ -185,12 +197,6 @@ class RunDriver:
         for run_id in self._works.keys() - running:
             self._works.pop(run_id).conditions.close()
             self.waiting.pop(run_id, None)
-
-
-def _judged(cursor: duckdb.DuckDBPyConnection, plan: Plan, targets: Targets) -> Judged:
-    if plan.rejudge:
-        return {}
-    return judged_already(cursor, targets, plan.identities.values())
 
 
 def _ledger(decided: list[Decided], decided_ns: int) -> Ledger:

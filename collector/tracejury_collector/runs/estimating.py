@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from tracejury_collector.errors import SqlTooLarge
 from tracejury_collector.rules import RuleEvaluator
-from tracejury_collector.runs.choosing import decide_targets
+from tracejury_collector.runs.choosing import Judged, decide_targets
 from tracejury_collector.runs.counts import Counts
+from tracejury_collector.runs.paging import Page, count_pages, judged_on, next_page
 from tracejury_collector.runs.plan import Plan, conditions_of
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.runs import RecentCost, former_fingerprint, recent_cost
-from tracejury_collector.store.targets import NO_SEQ, count_targets, judged_already, next_targets
 
 Basis = Literal["free", "same_version", "former_version", "unknown"]
 
@@ -42,7 +43,7 @@ class EvaluatorEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What a run would do: `total` traces lie in its range.
+    """What a run would do: `total` traces, or sessions, lie in its range.
 
     Where looking at all of them took too long, `counts` are of the newest ones that were
     `examined`, and what evaluators would do is scaled up from these.
@@ -61,15 +62,20 @@ class Estimate:
 
 
 def estimate(
-    db: Database, plan: Plan, is_free: Callable[[RuleEvaluator], bool], is_late: Callable[[], bool]
+    db: Database,
+    plan: Plan,
+    is_free: Callable[[RuleEvaluator], bool],
+    is_late: Callable[[], bool],
+    *,
+    is_live: bool = False,
 ) -> Estimate:
     """Return what the plan would do; `is_free` says whether an evaluator costs nothing.
 
-    Looks at all targets unless it `is_late`.
+    Looks at all targets unless it `is_late`. `is_live` says that a rule in force judges sessions.
 
     Raises: SqlRefused where the plan's condition does not run, or runs too long.
     """
-    total, counts, is_complete = _counted(db, plan, is_late)
+    total, counts, is_complete = _counted(db, plan, is_late, is_live=is_live)
     scale = 1.0 if is_complete or not counts.examined else total / counts.examined
     return Estimate(
         total=total,
@@ -79,22 +85,36 @@ def estimate(
     )
 
 
-def _counted(db: Database, plan: Plan, is_late: Callable[[], bool]) -> tuple[int, Counts, bool]:
-    counts, before_seq, rule = Counts(), NO_SEQ, plan.rule
+def _counted(
+    db: Database, plan: Plan, is_late: Callable[[], bool], *, is_live: bool
+) -> tuple[int, Counts, bool]:
+    counts, rule, limit = Counts(), plan.rule, PAGE
     with db.read() as cursor:
-        total, _ = count_targets(cursor, plan.targets)
+        total, newest_seq = count_pages(cursor, plan)
+    before_seq = newest_seq + 1
     with conditions_of(rule) as conditions:
         while not is_late():
-            with db.read() as cursor:
-                targets = next_targets(cursor, plan.targets, before_seq, PAGE)
-                identities = [] if plan.rejudge else plan.identities.values()
-                judged = judged_already(cursor, targets, identities) if identities else {}
-            if not targets.examined:
+            try:
+                page, judged = _read(db, plan, before_seq, limit, is_live=is_live)
+            except SqlTooLarge:
+                if limit == 1:
+                    raise
+                limit //= 2
+                continue
+            if not page.examined:
                 return total, counts, True
-            decided = decide_targets(rule, "", conditions, targets, judged)
-            counts = counts.plus(targets.examined, decided)
-            before_seq = targets.low_seq
+            decided = decide_targets(rule, "", conditions, page, judged)
+            counts = counts.plus(page.examined, decided)
+            before_seq, limit = page.low_seq, min(PAGE, limit * 2)
     return total, counts, counts.examined >= total
+
+
+def _read(
+    db: Database, plan: Plan, before_seq: int, limit: int, *, is_live: bool
+) -> tuple[Page, Judged]:
+    with db.read() as cursor:
+        page = next_page(cursor, plan, before_seq, limit, is_live=is_live)
+        return page, judged_on(cursor, plan, page)
 
 
 def _evaluator(

@@ -13,7 +13,7 @@ from tracejury_collector.config import Config, EvaluatorSpec, RuleSpec, SampleSp
 from tracejury_collector.errors import ConfigError, InvalidRequest, NotFound
 from tracejury_collector.in_force import InForce
 from tracejury_collector.jury.roster import Seat
-from tracejury_collector.rules import Rule, RuleEvaluator, compile_rules
+from tracejury_collector.rules import Rule, RuleEvaluator, TargetKind, compile_rules
 from tracejury_collector.store.targets import TargetFilter
 
 Trial = Callable[[EvaluatorSpec, str], Seat]
@@ -69,6 +69,11 @@ class Plan:
         )
         (rule,) = compile_rules(config, {e.name: e.fingerprint for e in self.evaluators})
         return rule
+
+    @property
+    def target(self) -> TargetKind:
+        """What it judges."""
+        return self.spec.target
 
     @property
     def identities(self) -> Mapping[str, str]:
@@ -150,10 +155,6 @@ def _rule_spec(name: str, specs: Mapping[str, RuleSpec]) -> RuleSpec:
     if name not in specs:
         known = ", ".join(repr(other) for other in sorted(specs)) or "none is"
         raise NotFound(f"rule: no rule in force is named {name!r}, only {known}; name one of them")
-    if specs[name].target != "trace":
-        raise InvalidRequest(
-            f"rule: {name!r} judges sessions, and runs judge traces; name another rule"
-        )
     return specs[name]
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import orjson
+import pyarrow as pa
 
-from tracejury_collector.errors import SqlRefused, Unavailable
+from tracejury_collector.errors import SqlRefused, SqlTooLarge, Unavailable
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.loading import Arrivals, SeqRange, load_arrivals
 from tracejury_collector.store.query import interrupted_after
@@ -17,6 +18,7 @@ from tracejury_collector.store.sqlguard import check_expression
 from tracejury_collector.store.statements import statement
 
 Row = dict[str, Any]
+T = TypeVar("T")
 RESULTS_OF_TARGET = 10_000
 WHERE_LIMIT_S = 10.0
 LIST_CHARACTERS = 500
@@ -134,11 +136,28 @@ def execute_where(
 ) -> list[tuple[Any, ...]]:
     """Return the rows of a statement that holds a caller's condition.
 
-    Raises: SqlRefused if the condition does not run, or runs too long; Unavailable.
+    Raises: SqlRefused if the condition does not run, or runs too long; its subclass SqlTooLarge if
+    it does not fit into memory; Unavailable.
     """
+    return _execute_where(cursor, lambda: cursor.execute(sql, params).fetchall())
+
+
+def execute_where_table(cursor: duckdb.DuckDBPyConnection, sql: str, params: Row) -> pa.Table:
+    """Return the same as a table.
+
+    Raises: as `execute_where`.
+    """
+    return _execute_where(cursor, lambda: cursor.execute(sql, params).to_arrow_table())
+
+
+def _execute_where(cursor: duckdb.DuckDBPyConnection, execute: Callable[[], T]) -> T:
     with interrupted_after(cursor, WHERE_LIMIT_S) as late:
         try:
-            return cursor.execute(sql, params).fetchall()
+            return execute()
+        except duckdb.OutOfMemoryException as error:
+            raise SqlTooLarge(
+                "where: it does not fit into memory; choose fewer, or raise database.memory"
+            ) from error
         except duckdb.Error as error:
             if isinstance(error, duckdb.FatalException):
                 raise

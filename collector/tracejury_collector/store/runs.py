@@ -13,6 +13,7 @@ import pyarrow as pa
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.ledger import Ledger
 from tracejury_collector.store.registered import registered
+from tracejury_collector.store.session_targets import SessionTargets
 from tracejury_collector.store.statements import statement
 from tracejury_collector.store.targets import Targets
 
@@ -187,9 +188,16 @@ class StepWrite:
     """The write of one step: decisions, jobs and how far the run is, all or nothing."""
 
     def __init__(
-        self, run: StoredRun, targets: Targets, ledger: Ledger, before_seq: int, counts: Counts
+        self,
+        run: StoredRun,
+        page: Targets | SessionTargets,
+        ledger: Ledger,
+        before_seq: int,
+        counts: Counts,
+        now_ns: int,
     ) -> None:
-        self._targets = targets
+        self._page = page
+        self._now_ns = now_ns
         self._tables = ledger.tables()
         self._values = {
             "run_id": run.run_id,
@@ -199,10 +207,11 @@ class StepWrite:
 
     def __call__(self, connection: duckdb.DuckDBPyConnection) -> Stepped:
         """Return "stale", with nothing written, where a target has a newer revision by now."""
-        if not self._targets.are_current(connection):
+        if not self._page.are_current(connection):
             return "stale"
         if not connection.execute(statement("advance_run"), self._values).fetchall():
             return "ended"
+        self._page.write(connection, self._now_ns)
         self._insert(connection, "insert_decisions", self._tables["decisions"])
         self._insert(connection, "insert_jobs", self._tables["jobs"])
         return "written"

@@ -161,12 +161,19 @@ def members_of(
 def facts_of(cursor: duckdb.DuckDBPyConnection, keys: Sequence[SessionKey]) -> pa.Table:
     """Return the rows of the view `sessions` about these, each with its `target_id`."""
     wanted = {"session_ids": _json({session_id for _, session_id in keys})}
-    table = cursor.execute(statement("session_facts"), wanted).to_arrow_table()
-    columns = (table.column(name).to_pylist() for name in ("project", "session_id"))
+    found = cursor.execute(statement("session_facts"), wanted).to_arrow_table()
+    return with_target_ids(found, keys)
+
+
+def with_target_ids(sessions: pa.Table, keys: Sequence[SessionKey]) -> pa.Table:
+    """Return the rows of the view `sessions` about these, each with its `target_id`."""
+    columns = (sessions.column(name).to_pylist() for name in ("project", "session_id"))
     pairs = [(str(project), str(session_id)) for project, session_id in zip(*columns, strict=True)]
     ids = pa.array([session_target(*pair) for pair in pairs], pa.string())
     known = set(keys)
-    return table.append_column("target_id", ids).filter(pa.array([p in known for p in pairs]))
+    return sessions.append_column("target_id", ids).filter(
+        pa.array([p in known for p in pairs], pa.bool_())
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import duckdb
 import orjson
@@ -18,13 +19,17 @@ NO_SEQ = (1 << 63) - 1
 """Above every sequence number."""
 
 _EVERYTHING = "true"
+_SEQS_A_TARGET = 16
+_WIDER = 8
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetFilter:
     """Which targets a run looks at; None does not filter. `until_ns` is excluded.
 
-    `where` is a condition over the view `traces`, checked when it is used.
+    `where` is a condition over the view `traces`, or `sessions`, checked when it is used. Times are
+    those of traces; a session is looked at where one of its traces started in between.
     """
 
     where: str = _EVERYTHING
@@ -71,6 +76,9 @@ class Targets:
             row = connection.execute(statement("current_targets"), bounds).fetchone()
         return row is not None and row[0] == self.facts.num_rows
 
+    def write(self, connection: duckdb.DuckDBPyConnection, now_ns: int) -> None:
+        """Do nothing: revisions of traces are there."""
+
 
 def count_targets(
     cursor: duckdb.DuckDBPyConnection, wanted: TargetFilter, before_seq: int = NO_SEQ
@@ -89,13 +97,32 @@ def next_targets(
 
     Raises: SqlRefused where the condition is not allowed, does not run, or runs too long.
     """
-    params = {**wanted.params(), "before_seq": before_seq, "limit": limit}
-    seqs = [row[0] for row in cursor.execute(statement("next_targets"), params).fetchall()]
+
+    def read(low_seq: int) -> list[tuple[int]]:
+        window = {"low_seq": low_seq, "before_seq": before_seq, "limit": limit}
+        return cursor.execute(statement("next_targets"), {**wanted.params(), **window}).fetchall()
+
+    seqs = [seq for (seq,) in widening(read, before_seq, limit)]
     if not seqs:
         return Targets(facts=None, examined=0, low_seq=0, high_seq=0)
     chosen = _chosen(cursor, wanted.where, seqs)
     facts = _facts(cursor, chosen) if chosen else None
     return Targets(facts=facts, examined=len(seqs), low_seq=seqs[-1], high_seq=seqs[0])
+
+
+def widening(read: Callable[[int], list[T]], before_seq: int, limit: int) -> list[T]:
+    """Return `limit` rows from below `before_seq`, all there are if these are fewer.
+
+    `read` gives rows from a sequence number on. It is asked for ever wider windows, so that neither
+    rows close together nor far apart take a look at everything.
+    """
+    width = limit * _SEQS_A_TARGET
+    while True:
+        low_seq = max(0, before_seq - width) if before_seq < NO_SEQ else 0
+        rows = read(low_seq)
+        if len(rows) == limit or not low_seq:
+            return rows
+        width *= _WIDER
 
 
 def known_traces(cursor: duckdb.DuckDBPyConnection, trace_ids: Iterable[str]) -> set[str]:
@@ -106,17 +133,19 @@ def known_traces(cursor: duckdb.DuckDBPyConnection, trace_ids: Iterable[str]) ->
 
 
 def judged_already(
-    cursor: duckdb.DuckDBPyConnection, targets: Targets, identities: Iterable[str]
+    cursor: duckdb.DuckDBPyConnection, keys: pa.Table, identities: Iterable[str]
 ) -> dict[str, set[str]]:
     """Return by target id which of the evaluators have judged it, or are about to.
 
+    `keys` are those that targets say are `wanted`.
+
     What broke counts as not judged.
     """
-    if targets.facts is None:
-        return {}
     wanted = set(identities)
+    if not keys.num_rows or not wanted:
+        return {}
     prints = arrow_table({"fingerprint": TEXT}, [(i.partition("+")[0],) for i in wanted])
-    with registered(cursor, wanted_targets=targets.wanted(), wanted_fingerprints=prints):
+    with registered(cursor, wanted_targets=keys, wanted_fingerprints=prints):
         rows = cursor.execute(statement("judged_targets")).fetchall()
     found: dict[str, set[str]] = {}
     for target_id, identity in rows:

@@ -71,7 +71,7 @@ def print_run(run: Run) -> None:
 def print_estimate(estimate: RunEstimate) -> None:
     """Print what a run would do, and what it would cost."""
     out = terminal.console()
-    for line in _counts_lines(estimate.total, estimate.counts):
+    for line in _counts_lines(estimate.target, estimate.total, estimate.counts):
         out.print(Text(line), soft_wrap=True)
     if not estimate.complete:
         out.print("looking at all of them took too long; the rest is estimated from the newest")
@@ -136,13 +136,14 @@ def _run_lines(run: Run) -> Iterator[str]:
         yield f"because {run.error}"
     if run.waiting:
         yield f"waits: {run.waiting}"
-    yield from _counts_lines(run.total, run.counts)
+    yield from _counts_lines(run.target, run.total, run.counts)
     cost = "" if run.cost_usd is None else f", {money(run.cost_usd)}"
     yield f"{run.judged} of {run.to_judge} judgements made{cost}"
 
 
-def _counts_lines(total: int, counts: RunCounts) -> Iterator[str]:
-    yield f"{counts.examined} of {total} traces looked at, the condition holds for {counts.targets}"
+def _counts_lines(target: str, total: int, counts: RunCounts) -> Iterator[str]:
+    looked = f"{counts.examined} of {total} {target}s looked at"
+    yield f"{looked}, the condition holds for {counts.targets}"
     parts = [f"{n} {outcome.replace('_', ' ')}" for outcome, n in sorted(counts.outcomes.items())]
     if parts:
         yield ", ".join(parts)

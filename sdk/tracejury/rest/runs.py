@@ -32,7 +32,9 @@ class RunEvaluator(Document):
 class RunCounts(Document):
     """What a run decided so far."""
 
-    examined: int = Field(default=0, description="traces of its range that were looked at")
+    examined: int = Field(
+        default=0, description="traces, or sessions, of its range that were looked at"
+    )
     targets: int = Field(default=0, description="of these, those for which `where` holds")
     judged_already: int = Field(
         default=0, description="of the selected ones, those that every evaluator had judged"
@@ -91,7 +93,8 @@ class Comparison(Document):
 class Run(Document):
     """A run: what was asked for, how far it is, and what came of it.
 
-    `progress` goes from 0 to 1. `total` traces lie in its range; newer ones are not looked at.
+    `progress` goes from 0 to 1. `total` traces, or sessions (`target`), lie in its range; newer
+    ones are not looked at.
     """
 
     run_id: str
@@ -99,6 +102,7 @@ class Run(Document):
     waiting: str = Field(default="", description="why it does not go on now")
     error: str = ""
     rule: str = Field(default="", description='the rule that decides, "" for evaluators alone')
+    target: Literal["trace", "session"] = Field(default="trace", description="what it judges")
     where: str = "true"
     trace_ids: int | None = Field(default=None, description="how many traces were named")
     since: str | None = None
@@ -147,6 +151,7 @@ class RunEstimate(Document):
 
     dry_run: bool = True
     rule: str = ""
+    target: Literal["trace", "session"] = "trace"
     total: int
     complete: bool
     counts: RunCounts

@@ -3,6 +3,7 @@ SELECT t.first_seq
 FROM base.traces AS t
 WHERE
     NOT t.superseded
+    AND t.first_seq >= $low_seq::BIGINT
     AND t.first_seq < $before_seq::BIGINT
     AND ($since_ns::BIGINT IS NULL
         OR coalesce(t.start_time, t.completed_at) >= make_timestamp_ns($since_ns))
