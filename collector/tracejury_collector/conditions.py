@@ -87,14 +87,16 @@ class Conditions:
         """
         view = _VIEWS[target]
         ids = [str(key) for key in facts.column(view.key).to_pylist()]
+        wanted = {name: of for name, (kind, of) in self._rules.items() if kind == target}
+        if all(expressions == (_ALWAYS,) for expressions in wanted.values()):
+            return {name: dict.fromkeys(ids, _ALL_HOLD) for name in wanted}
         visible = facts.drop_columns([c for c in _HIDDEN if c in facts.column_names])
         with registered(self._connection, **{view.name: visible}):
             return {
                 name: dict.fromkeys(ids, _ALL_HOLD)
                 if expressions == (_ALWAYS,)
                 else self._checks(view, expressions, ids)
-                for name, (of, expressions) in self._rules.items()
-                if of == target
+                for name, expressions in wanted.items()
             }
 
     def _checks(

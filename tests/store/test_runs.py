@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from tests.helpers.runs import Runs, finish
 from tests.helpers.worker import Bench, bench, child, root, trace_id
 from tracejury.result import Failure, Score, Skip, Spent
 from tracejury_collector.config import EvaluatorSpec
-from tracejury_collector.errors import InvalidRequest, NotFound, SqlRefused, TooManyRuns
+from tracejury_collector.errors import (
+    InvalidRequest,
+    NotFound,
+    SqlRefused,
+    SqlTooLarge,
+    TooManyRuns,
+)
 from tracejury_collector.runs import driver as driving
 from tracejury_collector.runs.choosing import decide_targets
 from tracejury_collector.runs.desk import MOST_RUNS
 from tracejury_collector.runs.plan import RunRequest, conditions_of, plan_of
 from tracejury_collector.store.ledger import Ledger
+from tracejury_collector.store.reads import execute_where
 from tracejury_collector.store.runs import StepWrite, find_run
-from tracejury_collector.store.targets import NO_SEQ, TargetFilter, next_targets
+from tracejury_collector.store.targets import NO_SEQ, TargetFilter, next_targets, widening
 
 PASS = Score(value=1.0, verdict="pass")
 FAIL = Score(value=0.0, verdict="fail")
@@ -61,6 +70,21 @@ def test_a_run_leaves_out_what_live_judging_did(runs: Runs) -> None:
     assert runs.store.rows("SELECT count(*) FROM base.jobs") == [(0,)]
     reasons = set(outcomes(runs.store, run_id, "reason").values())
     assert all("judged already by 'non-empty-output', 'no-loops'" in reason for reason in reasons)
+
+
+def test_sql_tells_of_runs_and_how_far_they_are(runs: Runs) -> None:
+    live, free = runs.start(rule="third"), runs.start(evaluators=("defined-tools",))
+    runs.decide()
+    runs.desk.cancel(free)
+    columns = "state, rule, target_kind, evaluators, rate, total, examined, to_judge"
+    view = f"SELECT {columns}, since, candidate, ended_at IS NULL FROM runs WHERE run_id = '{{}}'"
+    assert runs.show(live).counts.judged > 0
+    assert runs.store.rows(view.format(live)) == [
+        ("done", "third", "trace", ["no-loops"], 0.3, 40, 40, 0, None, None, False)
+    ]
+    assert runs.store.rows(view.format(free)) == [
+        ("canceled", "", "trace", ["defined-tools"], 1.0, 40, 40, 40, None, None, False)
+    ]
 
 
 def test_what_waits_for_the_jury_is_not_asked_for_twice(runs: Runs) -> None:
@@ -355,6 +379,44 @@ def test_a_condition_that_fails_on_a_trace_ends_the_run_with_the_reason(runs: Ru
     assert outcomes(runs.store, run_id) == {}
 
 
+def test_a_condition_too_large_for_a_page_is_asked_of_smaller_ones(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = _short_of_memory(monkeypatch, at=8)
+    run_id = _decided(runs, evaluators=("defined-tools",), where="NOT has_error")
+    assert len(outcomes(runs.store, run_id)) == 40
+    assert max(asked) > 8
+    _, found = runs.desk.estimate(
+        RunRequest(evaluators=("defined-tools",), targets=TargetFilter(where="NOT has_error"))
+    )
+    assert (found.counts.examined, found.is_complete) == (40, True)
+
+
+def test_a_condition_too_large_for_one_trace_ends_the_run(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = runs.start(evaluators=("defined-tools",), where="NOT has_error")
+    _short_of_memory(monkeypatch, at=0)
+    monkeypatch.setattr(runs.store.db, "grow", lambda _: False)
+    runs.decide()
+    shown = runs.show(run_id).run
+    assert (shown.state, "raise database.memory" in shown.error) == ("failed", True)
+
+
+def _short_of_memory(monkeypatch: pytest.MonkeyPatch, at: int) -> list[int]:
+    """Let conditions need too much memory on more traces than this; return how many were asked."""
+    asked: list[int] = []
+
+    def short(cursor: Any, sql: str, params: dict[str, Any]) -> list[tuple[Any, ...]]:
+        asked.append(len(json.loads(params["first_seqs"])))
+        if asked[-1] > at:
+            raise SqlTooLarge("where: raise database.memory") from duckdb.OutOfMemoryException("x")
+        return execute_where(cursor, sql, params)
+
+    monkeypatch.setattr("tracejury_collector.store.targets.execute_where", short)
+    return asked
+
+
 def test_runs_are_bounded_in_number(runs: Runs) -> None:
     for _ in range(MOST_RUNS):
         runs.start(rule="default")
@@ -395,3 +457,19 @@ def _write_page(runs: Runs, run_id: str, page: Any = None) -> str:
     for item in decided:
         ledger.add(item.decision, runs.store.clock())
     return runs.store.db.write(StepWrite(run, targets, ledger, 0, run.counts, 0)).result()
+
+
+def test_pages_are_found_however_far_apart_traces_begin() -> None:
+    begins = [5, 9, 4000, 4001, 90_000_000]
+    looks = []
+
+    def read(low_seq: int) -> list[int]:
+        looks.append(low_seq)
+        return [seq for seq in reversed(begins) if low_seq <= seq < before][:2]
+
+    pages, before = [], 100_000_000
+    while page := widening(read, before, 2):
+        pages.append(page)
+        before = page[-1]
+    assert pages == [[90_000_000, 4001], [4000, 9], [5]]
+    assert len(looks) < 25

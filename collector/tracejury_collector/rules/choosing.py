@@ -67,19 +67,24 @@ def decision_id(
 
 
 def choose(
-    rule: Rule, checks: Checks, subject: Subject, circumstances: Circumstances = UNHINDERED
+    rule: Rule,
+    checks: Checks,
+    subject: Subject,
+    circumstances: Circumstances = UNHINDERED,
+    run_id: str = "",
 ) -> Decision:
-    """Return what `rule` decides on a finished revision, live."""
+    """Return what `rule` decides on a finished revision: live, or in the run of that id."""
     chosen = _refused(rule, checks, subject) or _sampled(rule, checks, subject, circumstances)
     return Decision(
         decision_id=decision_id(
-            rule.fingerprint, "", rule.target, subject.target_id, subject.revision
+            rule.fingerprint, run_id, rule.target, subject.target_id, subject.revision
         ),
         rule=rule,
         subject=subject,
         outcome=chosen.outcome,
         reason=chosen.reason,
         probability=chosen.probability,
+        run_id=run_id,
         stratum=chosen.stratum,
         sampled_by=None if chosen.probability is None else _sampled_by(rule, subject),
     )

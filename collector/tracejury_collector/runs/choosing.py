@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 from tracejury_collector.conditions import Conditions
-from tracejury_collector.rules import Decision, Rule, Subject, choose, decision_id
+from tracejury_collector.rules import Decision, Rule, choose
 from tracejury_collector.runs.counts import Decided
 from tracejury_collector.runs.paging import Page, subjects_of
 
@@ -22,27 +22,22 @@ def decide_targets(
         return []
     holds = conditions.evaluate(page.facts, rule.target)[rule.name]
     return [
-        _decided(rule, run_id, choose(rule, holds[subject.target_id], subject), judged)
+        _decided(choose(rule, holds[subject.target_id], subject, run_id=run_id), judged)
         for subject in subjects_of(page)
     ]
 
 
-def _decided(rule: Rule, run_id: str, live: Decision, judged: Judged) -> Decided:
-    decision = replace(live, decision_id=_id(rule, run_id, live.subject), run_id=run_id)
-    done = judged.get(live.subject.target_id, frozenset())
+def _decided(decision: Decision, judged: Judged) -> Decided:
+    rule, done = decision.rule, judged.get(decision.subject.target_id)
+    if decision.outcome != "selected" or not done:
+        return Decided(decision=decision)
     left_out = tuple(e.name for e in rule.evaluators if e.fingerprint in done)
-    if decision.outcome != "selected" or not left_out:
+    if not left_out:
         return Decided(decision=decision)
     left = tuple(e for e in rule.evaluators if e.name not in left_out)
     reason = f"{decision.reason}; judged already by {_listed(left_out)}"
     partly = replace(decision, rule=replace(rule, evaluators=left), reason=reason)
     return Decided(decision=partly, left_out=left_out)
-
-
-def _id(rule: Rule, run_id: str, subject: Subject) -> str:
-    return decision_id(
-        rule.fingerprint, run_id, subject.target_kind, subject.target_id, subject.revision
-    )
 
 
 def _listed(names: Sequence[str]) -> str:

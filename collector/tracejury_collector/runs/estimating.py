@@ -17,7 +17,7 @@ from tracejury_collector.store.runs import RecentCost, former_fingerprint, recen
 
 Basis = Literal["free", "same_version", "former_version", "unknown"]
 
-PAGE = 500
+PAGE = 2000
 SAMPLES = 500
 """The newest judgements whose mean is taken for that of those to come."""
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import duckdb
 
+from tracejury_collector.config import RuleSpec
 from tracejury_collector.deciding import trace_subjects
 from tracejury_collector.rules import Subject
 from tracejury_collector.runs.plan import Plan
@@ -15,6 +18,9 @@ from tracejury_collector.store.session_targets import (
 from tracejury_collector.store.targets import Targets, count_targets, judged_already, next_targets
 
 Page = Targets | SessionTargets
+
+_MAY_READ_TEXTS = re.compile(r"input|output|traces|columns|[*\"]", re.IGNORECASE)
+"""Names of the texts, or of all columns; names in quotes may be spelt in any way."""
 
 
 def count_pages(cursor: duckdb.DuckDBPyConnection, plan: Plan) -> tuple[int, int]:
@@ -35,7 +41,16 @@ def next_page(
     """
     if plan.target == "session":
         return next_session_targets(cursor, plan.targets, before_seq, limit, is_live=is_live)
-    return next_targets(cursor, plan.targets, before_seq, limit)
+    return next_targets(
+        cursor, plan.targets, before_seq, limit, with_texts=_may_read_texts(plan.spec)
+    )
+
+
+def _may_read_texts(spec: RuleSpec) -> bool:
+    """Return whether a condition of the rule may look at what a trace read or wrote."""
+    strata = (stratum.where for stratum in spec.sample.strata.values())
+    conditions = (spec.where, *spec.sample.always, *strata)
+    return any(_MAY_READ_TEXTS.search(condition) for condition in conditions)
 
 
 def judged_on(cursor: duckdb.DuckDBPyConnection, plan: Plan, page: Page) -> dict[str, set[str]]:

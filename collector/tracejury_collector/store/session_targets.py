@@ -29,7 +29,7 @@ from tracejury_collector.store.session_revisions import (
 from tracejury_collector.store.statements import statement
 from tracejury_collector.store.targets import TargetFilter, widening
 
-MOST_SESSIONS = 200
+MOST_SESSIONS = 500
 """Sessions that are looked at together, whatever page is asked for."""
 
 _WANTED = {"target_kind": TEXT, "target_id": TEXT, "revision": INTEGER}

@@ -8,7 +8,7 @@ def _words(*lists: str) -> frozenset[str]:
 VIEWS = _words(
     """
     spans logs traces llm_calls tool_calls messages documents sessions scores scores_history
-    decisions definitions labels unread_attributes alert_deliveries pass_rates
+    decisions definitions labels unread_attributes alert_deliveries pass_rates runs
     """
 )
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 import duckdb
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tracejury_collector.store.columns import INTEGER, TEXT, arrow_table
 from tracejury_collector.store.reads import checked_where, execute_where
@@ -91,9 +92,16 @@ def count_targets(
 
 
 def next_targets(
-    cursor: duckdb.DuckDBPyConnection, wanted: TargetFilter, before_seq: int, limit: int
+    cursor: duckdb.DuckDBPyConnection,
+    wanted: TargetFilter,
+    before_seq: int,
+    limit: int,
+    *,
+    with_texts: bool = True,
 ) -> Targets:
     """Return the next targets among the `limit` newest traces that begin before `before_seq`.
+
+    `with_texts` says whether input and output are of interest; they are NULL otherwise.
 
     Raises: SqlRefused where the condition is not allowed, does not run, or runs too long.
     """
@@ -106,7 +114,7 @@ def next_targets(
     if not seqs:
         return Targets(facts=None, examined=0, low_seq=0, high_seq=0)
     chosen = _chosen(cursor, wanted.where, seqs)
-    facts = _facts(cursor, chosen) if chosen else None
+    facts = _facts(cursor, chosen, with_texts=with_texts) if chosen else None
     return Targets(facts=facts, examined=len(seqs), low_seq=seqs[-1], high_seq=seqs[0])
 
 
@@ -163,8 +171,14 @@ def _chosen(cursor: duckdb.DuckDBPyConnection, where: str, seqs: Sequence[int]) 
     return [row[0] for row in execute_where(cursor, sql, _places(seqs))]
 
 
-def _facts(cursor: duckdb.DuckDBPyConnection, seqs: Sequence[int]) -> pa.Table:
-    return cursor.execute(statement("load_targets"), _places(seqs)).to_arrow_table()
+def _facts(cursor: duckdb.DuckDBPyConnection, seqs: Sequence[int], *, with_texts: bool) -> pa.Table:
+    """Return the traces that begin here, newest first."""
+    name = "load_targets" if with_texts else "load_targets_without_texts"
+    bounds = {"low": min(seqs), "high": max(seqs)}
+    found = cursor.execute(statement(name), bounds).to_arrow_table()
+    if found.num_rows != len(seqs):
+        found = found.filter(pc.is_in(found.column("first_seq"), pa.array(seqs, pa.int64())))
+    return found.sort_by([("first_seq", "descending")])
 
 
 def _places(seqs: Sequence[int]) -> dict[str, object]:
