@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from pydantic import ValidationError
@@ -88,7 +89,8 @@ class Registry:
                 f"evaluator type {name!r} of {origin} is already registered "
                 f"({self._origins[name]}); rename one of the two"
             )
-        self._rows[name] = _row(evaluator, name, origin)
+        if origin != BUILT_IN_ORIGIN:
+            self._rows[name] = _row(evaluator, name, origin)
         self._classes[name] = evaluator
         self._origins[name] = origin
         if source_hash:
@@ -101,7 +103,10 @@ class Registry:
 
     def types(self) -> list[EvaluatorType]:
         """All types: the built-in ones in their order, then plugins as they were registered."""
-        return list(self._rows.values())
+        return [
+            self._rows.get(name) or _built_in_row(evaluator)
+            for name, evaluator in self._classes.items()
+        ]
 
     def evaluator_class(self, type_name: str) -> type[Evaluator[Any]]:
         """The class of a type.
@@ -175,6 +180,12 @@ def _standing_for(foreign: type[Any], origin: str) -> object:
             f"{origin}: {foreign.__name__} cannot be made an evaluator: "
             f"{type(error).__name__}: {error}"
         ) from error
+
+
+@cache
+def _built_in_row(evaluator: type[Evaluator[Any]]) -> EvaluatorType:
+    """The row of a built-in type: made when it is listed, since schemas take long to make."""
+    return _row(evaluator, evaluator.type, BUILT_IN_ORIGIN)
 
 
 def _row(evaluator: type[Evaluator[Any]], name: str, origin: str) -> EvaluatorType:
