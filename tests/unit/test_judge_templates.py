@@ -81,6 +81,30 @@ def test_a_file_that_is_no_template_is_refused(tmp_path: Path, name: str) -> Non
         REGISTRY.build("llm-judge", {"template": str(tmp_path / name)})
 
 
+JUDGES = [
+    kind.type
+    for kind in REGISTRY.types()
+    if "repeat" in REGISTRY.evaluator_class(kind.type).config_schema()["properties"]
+]
+SETTINGS: dict[str, tuple[object, object]] = {
+    "rubric": (["is kind"], ["is brief"]),
+    "success_criteria": ("is kind", "is brief"),
+    "failure_criteria": ("is rude", "is long"),
+    "guideline": ("be mild", "be strict"),
+    "threshold": (0.5, 0.6),
+    "repeat": (1, 3),
+}
+"""Two values of what judges may be told; a judge takes those that its config knows."""
+
+
+@pytest.mark.parametrize("kind", JUDGES)
+def test_every_setting_of_a_judge_is_part_of_its_fingerprint(kind: str) -> None:
+    known = SETTINGS.keys() & REGISTRY.evaluator_class(kind).config_schema()["properties"].keys()
+    for name in known:
+        made = {REGISTRY.build(kind, {name: value}).fingerprint() for value in SETTINGS[name]}
+        assert len(made) == 2, name
+
+
 def test_the_prompt_and_the_model_are_part_of_the_fingerprint() -> None:
     def fingerprint(**config: object) -> str:
         return REGISTRY.build("llm-relevance", config).fingerprint()

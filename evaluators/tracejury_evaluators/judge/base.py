@@ -106,10 +106,10 @@ class LLMEvaluator(Evaluator[JC], Generic[JC]):
     def fingerprint(self) -> str:
         """16 hex digits of type, version and config, the model in force and the prompt's text."""
         asked = {"model": self._access.name, "base_url": self._access.base_url}
-        prompt = {name: built_in_template(name) for name in self._prompts()}
-        return fingerprint_of(
-            self.type, self.version, {**self.model_dump(by_alias=True), **asked, **prompt}
-        )
+        # in a place of their own: a prompt may have the name of a setting, such as `rubric`
+        prompts = {name: built_in_template(name) for name in self._prompts()}
+        config = {**self.model_dump(by_alias=True), **asked, "built_in_prompts": prompts}
+        return fingerprint_of(self.type, self.version, config)
 
     def _prompts(self) -> Sequence[str]:
         """The names of the built-in texts that a prompt may be made of."""
