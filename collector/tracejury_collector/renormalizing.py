@@ -8,6 +8,7 @@ decides as on any other. Traces that are open are left to be finished.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import uuid
 from collections import Counter
@@ -242,10 +243,17 @@ def _differences(before: dict[str, list[Row]], new: Revision) -> Counter[Change]
 def _changes(columns: Sequence[str], old: Row, new: Row) -> Counter[Change]:
     found: Counter[Change] = Counter()
     for column, before, after in zip(columns, old, new, strict=True):
-        if before != after:
+        if not _equal(before, after):
             how = "gained" if before is None else "lost" if after is None else "changed"
             found[column, how] += 1
     return found
+
+
+def _equal(before: object, after: object) -> bool:
+    """Whether two values are the same; of numbers, what rounding makes of one is the same."""
+    if isinstance(before, float) and isinstance(after, float):
+        return math.isclose(before, after, rel_tol=1e-9)
+    return before == after
 
 
 def _empty_report() -> dict[str, Any]:

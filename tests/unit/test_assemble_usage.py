@@ -12,6 +12,7 @@ from genai_prices import calc_price
 
 from tests.helpers.agent_spans import START, agent, llm, said, span, text, tool
 from tracejury.assemble import assemble
+from tracejury.assembly import prices
 from tracejury.assembly.prices import estimate_usd
 from tracejury.trace import Trace, Usage
 
@@ -232,3 +233,16 @@ def test_an_assumed_basis_of_cached_tokens_is_told() -> None:
     assert diagnostics("openai") == ()
     assert diagnostics("anthropic", gen_ai__usage__total_tokens=145) == ()
     assert diagnostics("anthropic", gen_ai__usage__cache_read__input_tokens=40) == ()
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "gemini-2.5-pro"])
+def test_equal_calls_cost_the_same_whatever_was_priced_before(model: str) -> None:
+    provider = "openai" if model.startswith("gpt") else "google"
+    call = Usage(input_tokens=102, output_tokens=39, cache_read_tokens=16)
+    costs = set()
+    for before in (0, 1, 7, 185, 4_096, 150_000):
+        prices._prices.cache_clear()
+        prices.estimate_usd(provider, model, Usage(input_tokens=before), 0)
+        costs.add(prices.estimate_usd(provider, model, call, 0))
+    assert len(costs) == 1
+    assert None not in costs

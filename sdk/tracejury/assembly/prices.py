@@ -58,7 +58,7 @@ class _Prices:
         tier = sum(total > start for start in self._starts)
         if tier not in self._rates:
             try:
-                self._rates[tier] = self._probe(total)
+                self._rates[tier] = self._probe(self._size(tier))
             except _FAILURES:
                 return None
         plain, produced, cached, stored = self._rates[tier]
@@ -66,9 +66,17 @@ class _Prices:
             (total - read - written) * plain + output * produced + read * cached + written * stored
         )
 
-    def _probe(self, total: int) -> tuple[float, float, float, float]:
+    def _size(self, tier: int) -> int:
+        """A prompt's length in this tier: always the same, so that equal calls cost the same.
+
+        Rates are divided by it, and each length would leave its own rounding in them.
+        """
+        if tier < len(self._starts):
+            return self._starts[tier] or 1
+        return max([0, *self._starts]) + _MILLION
+
+    def _probe(self, size: int) -> tuple[float, float, float, float]:
         """The rates of the tier in which a prompt of this length falls."""
-        size = total or 1
         plain = self._exact(size, 0, 0, 0)
         produced = self._exact(size, _MILLION, 0, 0) - plain
         cached, stored = self._exact(size, 0, size, 0), self._exact(size, 0, 0, size)
