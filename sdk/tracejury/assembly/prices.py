@@ -41,7 +41,7 @@ class _Prices:
 
     def __init__(self, model_price: Any) -> None:
         self._price = model_price
-        self._starts = sorted(
+        self._starts: list[int] = sorted(
             {
                 tier.start
                 for price in vars(model_price).values()

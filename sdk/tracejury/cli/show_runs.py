@@ -97,8 +97,8 @@ def print_estimate(estimate: RunEstimate) -> None:
 
 def print_begun(run: Run) -> None:
     """Print where to look at a run that was begun."""
-    out = terminal.console()
-    out.print(f"run {run.run_id} has begun; look at it with 'tracejury runs {run.run_id}'")
+    line = f"run {run.run_id} has begun; look at it with 'tracejury runs {run.run_id}'"
+    terminal.console().print(line, soft_wrap=True)
 
 
 def print_detached(run: Run) -> None:
