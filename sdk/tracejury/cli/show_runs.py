@@ -134,7 +134,7 @@ def _run_lines(run: Run) -> Iterator[str]:
     yield f"run {run.run_id} of {what}: {_ENDED[run.state]}, {run.progress:.0%}"
     if run.error:
         yield f"because {run.error}"
-    if run.waiting:
+    if run.waiting and run.state == "running":
         yield f"waits: {run.waiting}"
     yield from _counts_lines(run.target, run.total, run.counts)
     cost = "" if run.cost_usd is None else f", {money(run.cost_usd)}"
