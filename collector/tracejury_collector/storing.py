@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import socket
 import sys
 import threading
@@ -39,6 +40,7 @@ from tracejury_collector.store.lag import Lag
 from tracejury_collector.store.server import Hello, ReceiverDesk, StoreServer
 from tracejury_collector.store.turns import Turns
 from tracejury_collector.store.unread import UnreadLog
+from tracejury_collector.store.watch import end_process_when_stuck
 from tracejury_collector.worker import Worker
 
 _API_DRAIN_S = 1
@@ -77,6 +79,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
     config = settings.config
     os.umask(_PRIVATE)
     sys.setswitchinterval(_SWITCH_S)
+    end_process_when_stuck(_end_process)
     db = await _open(config, stop)
     try:
         appender = await asyncio.to_thread(Appender, db)
@@ -159,6 +162,11 @@ async def _open(config: Config, stop: asyncio.Event) -> Database:
             if stop.is_set() or time.monotonic() > deadline_s:
                 raise
         await asyncio.sleep(_POLL_S)
+
+
+def _end_process() -> None:
+    """Die at once: the supervisor starts another store, and what was answered is on disk."""
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _forget_what_is_read(unread: UnreadLog) -> None:

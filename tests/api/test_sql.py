@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Event, Semaphore
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from tests.helpers.api import Api
+from tests.helpers.api import Api, running_api
 from tracejury_collector.api import sql as api_sql
-from tracejury_collector.api.app import QUERIES_AT_ONCE
 from tracejury_collector.store.query import QueryResult, run_select
 
 CSV, ARROW = "text/csv", "application/vnd.apache.arrow.stream"
@@ -134,20 +135,29 @@ def test_a_query_over_a_mebibyte_is_too_large(shared: Api) -> None:
     assert ask(shared, "SELECT 1 -- " + "x" * (1 << 20)).status_code == 413
 
 
-def test_waiting_queries_leave_the_other_routes_their_threads(
-    shared: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Semaphore, Event]]:
+    """Queries that tell when they run, and go on until the event is set."""
     running, gate = Semaphore(0), Event()
 
-    def slow(*args: Any) -> QueryResult:
+    def slowly(*args: Any, **limits: Any) -> QueryResult:
         running.release()
         assert gate.wait(30)
-        return run_select(*args)
+        return run_select(*args, **limits)
 
-    monkeypatch.setattr(api_sql, "run_select", slow)
+    monkeypatch.setattr(api_sql, "run_select", slowly)
+    yield running, gate
+    gate.set()
+
+
+def test_waiting_queries_leave_the_other_routes_their_threads(
+    shared: Api, slow: tuple[Semaphore, Event]
+) -> None:
+    running, gate = slow
+    at_once = shared.context.config.sql.at_once
     with ThreadPoolExecutor(60) as pool:
         queries = [pool.submit(ask, shared, "SELECT 1") for _ in range(60)]
-        for _ in range(QUERIES_AT_ONCE):
+        for _ in range(at_once):
             assert running.acquire(timeout=30)
         try:
             assert shared.http.get("/readyz").status_code == 200
@@ -155,3 +165,32 @@ def test_waiting_queries_leave_the_other_routes_their_threads(
         finally:
             gate.set()
         assert {query.result(30).status_code for query in queries} == {200}
+
+
+def test_a_query_that_waits_too_long_for_its_turn_is_told_to_come_again(
+    tmp_path: Path, slow: tuple[Semaphore, Event]
+) -> None:
+    running, gate = slow
+    with (
+        running_api(tmp_path, sql={"at_once": 1, "wait": "50ms"}) as api,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        first = pool.submit(ask, api, "SELECT 1")
+        assert running.acquire(timeout=30)
+        refused = ask(api, "SELECT 1")
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        assert "sql.at_once" in refused.json()["remedy"]
+        gate.set()
+        assert first.result(30).status_code == 200
+        assert ask(api, "SELECT 1").status_code == 200
+
+
+def test_the_limits_of_the_settings_hold(tmp_path: Path) -> None:
+    with running_api(tmp_path, sql={"rows": 3, "bytes": "64KiB", "timeout": "200ms"}) as api:
+        cut = ask(api, "FROM range(10)", limit=5).json()
+        assert (cut["row_count"], cut["truncated"]) == (3, True)
+        large = ask(api, f"SELECT '{'x' * 40_000}' FROM range(3)").json()
+        assert (large["row_count"], large["truncated"]) == (1, True)
+        late = ask(api, "SELECT count(*) FROM range(10000000) a, range(1000000) b").json()
+        assert late["code"] == "sql_refused"
+        assert "200ms" in late["detail"] or "0.2 s" in late["detail"]

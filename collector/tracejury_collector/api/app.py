@@ -30,6 +30,7 @@ from tracejury_collector.api import (
 )
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.guard import SMALL_BODY_BYTES, BodyLimit, OriginGuard
+from tracejury_collector.api.lane import Lane
 from tracejury_collector.api.measures import service_metrics
 from tracejury_collector.api.problems import MEDIA_TYPE, install_problems
 from tracejury_collector.metrics import LatencyMiddleware, Metrics
@@ -53,8 +54,6 @@ _TAGS = [
     {"name": "sql", "description": "Read-only questions over the stable views."},
     {"name": "operation", "description": "Whether the service works."},
 ]
-QUERIES_AT_ONCE = 4
-"""More queries than these wait without holding the threads that other routes need."""
 
 # What receives spans sends none: pointed at itself, it would never come to rest.
 _NO_TELEMETRY = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
@@ -71,7 +70,8 @@ def create_app(context: ApiContext) -> FastAPI:
         telemetry=_NO_TELEMETRY,
     )
     app.state.context = context
-    app.state.sql_lane = CapacityLimiter(QUERIES_AT_ONCE)
+    sql_settings = context.config.sql
+    app.state.sql_lane = Lane("queries", at_once=sql_settings.at_once, wait_s=sql_settings.wait)
     app.state.run_streams = set()
     app.state.metrics = Metrics(lambda: service_metrics(context))
     app.state.definitions_lane = CapacityLimiter(definitions.CHANGES_WAITING)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 import orjson
-from anyio import to_thread
 from fastapi import APIRouter, Header, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -13,13 +13,13 @@ from tracejury.rest import SqlResult
 from tracejury_collector.api.accept import preferred
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.dependencies import Context, problems
+from tracejury_collector.config.querying import MAX_ROWS
 from tracejury_collector.errors import UnsupportedMediaType
 from tracejury_collector.store.query import QueryResult, run_select
 
 router = APIRouter(tags=["sql"])
 
 JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
-MAX_ROWS = 100_000
 _BINARY = {"type": "string", "format": "binary"}
 _EXAMPLE: dict[str, JsonValue] = {
     "sql": "SELECT model, sum(cost_usd) AS usd FROM llm_calls WHERE provider = ? GROUP BY model",
@@ -43,7 +43,7 @@ class SqlQuery(BaseModel):
 @router.post(
     "/api/sql",
     response_model=SqlResult,
-    responses=problems(400, 413, 415, 422)
+    responses=problems(400, 413, 415, 422, 503)
     | {
         200: {
             "description": "the rows, in the media type that Accept prefers",
@@ -63,13 +63,22 @@ async def run_query(
         raise UnsupportedMediaType(
             f"no answer can be given as {accept[:100]!r}; accept {JSON}, {CSV} or {ARROW}"
         )
-    return await to_thread.run_sync(
-        _answer, context, query, media_type, limiter=request.app.state.sql_lane
-    )
+    answer = partial(_answer, context, query, media_type)
+    response: Response = await request.app.state.sql_lane.run(answer)
+    return response
 
 
 def _answer(context: ApiContext, query: SqlQuery, media_type: str) -> Response:
-    result = run_select(context.db, query.sql, query.params, query.limit)
+    settings = context.config.sql
+    result = run_select(
+        context.db,
+        query.sql,
+        query.params,
+        min(query.limit, settings.rows),
+        limit_s=settings.timeout,
+        max_bytes=settings.bytes,
+        memory_bytes=settings.memory,
+    )
     headers = {"x-truncated": str(result.truncated).lower(), "vary": "accept"}
     return Response(_body(result, media_type), media_type=media_type, headers=headers)
 

@@ -16,6 +16,7 @@ from tracejury_collector.config.judging import (
     RuleSpec,
 )
 from tracejury_collector.config.outward import MAX_ALERTS, AlertName, AlertSpec, ExportSettings
+from tracejury_collector.config.querying import QuerySettings
 from tracejury_collector.config.sections import (
     CompletionSettings,
     DefinitionSettings,
@@ -38,6 +39,7 @@ class Config(Section):
     limits: Limits = Limits()
     completion: CompletionSettings = CompletionSettings()
     database: StorageSettings = StorageSettings()
+    sql: QuerySettings = QuerySettings()
     jury: JurySettings = JurySettings()
     judge: JudgeSettings = JudgeSettings()
     budget: Budget = Budget()

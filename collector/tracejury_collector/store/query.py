@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +17,11 @@ from tracejury_collector.errors import SqlRefused
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.sqlguard import check_select, reason
 from tracejury_collector.store.values import json_values
+from tracejury_collector.store.watch import MEMORY, watched
 
 LIMIT_S = 10.0
-MAX_BYTES = 64 << 20
-_BATCH_ROWS = 8192
+MAX_BYTES = 32 << 20
+_BATCH_ROWS = 2048  # DuckDB's vectors: rows that are large come in no larger batches
 Params = Sequence[Any] | Mapping[str, Any]
 
 
@@ -64,24 +63,24 @@ def run_select(
     *,
     limit_s: float = LIMIT_S,
     max_bytes: int = MAX_BYTES,
+    memory_bytes: int = MEMORY,
 ) -> QueryResult:
     """Return the first `limit` rows of a SELECT over the stable views.
 
-    Raises: SqlRefused when it is not allowed, does not run, or runs longer than `limit_s`.
+    Raises: SqlRefused when it is not allowed, does not run, or takes more than `limit_s` or
+    `memory_bytes`.
     """
     checked = check_select(sql)
     started = time.monotonic()
-    with db.read() as cursor, interrupted_after(cursor, limit_s) as late:
+    with db.read() as cursor, watched(cursor, limit_s, memory_bytes) as watch:
         try:
             cursor.execute("BEGIN TRANSACTION READ ONLY")
             cursor.execute(checked.sql, params or None)
             columns = [(str(c[0]), str(c[1])) for c in cursor.description or ()]
             table, truncated = fetch(cursor, limit, max_bytes)
         except (duckdb.Error, pa.ArrowException, OSError) as error:
-            if late.is_set():
-                raise SqlRefused(
-                    f"it ran longer than {limit_s:g} s; read less: filter by time, or aggregate"
-                ) from error
+            if watch.fault:
+                raise SqlRefused(watch.fault) from error
             if isinstance(error, duckdb.FatalException | duckdb.IOException):
                 raise
             raise SqlRefused(reason(error)) from error
@@ -115,27 +114,6 @@ def _within(batches: list[pa.RecordBatch], max_bytes: int) -> int:
     before = sum(batch.nbytes for batch in batches[:-1])
     share = max(0.0, (max_bytes - before) / max(last.nbytes, 1))
     return sum(batch.num_rows for batch in batches[:-1]) + int(last.num_rows * share)
-
-
-@contextmanager
-def interrupted_after(
-    cursor: duckdb.DuckDBPyConnection, limit_s: float
-) -> Iterator[threading.Event]:
-    """Interrupt what the cursor runs after `limit_s`; the event says that this happened."""
-    late = threading.Event()
-
-    def interrupt() -> None:
-        late.set()
-        cursor.interrupt()
-
-    timer = threading.Timer(limit_s, interrupt)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield late
-    finally:
-        timer.cancel()
-        timer.join()
 
 
 def _cell(value: Any) -> Any:

@@ -13,9 +13,9 @@ import pyarrow as pa
 from tracejury_collector.errors import SqlRefused, SqlTooLarge, Unavailable
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.loading import Arrivals, SeqRange, load_arrivals
-from tracejury_collector.store.query import interrupted_after
 from tracejury_collector.store.sqlguard import check_expression
 from tracejury_collector.store.statements import statement
+from tracejury_collector.store.watch import watched
 
 Row = dict[str, Any]
 T = TypeVar("T")
@@ -151,7 +151,7 @@ def execute_where_table(cursor: duckdb.DuckDBPyConnection, sql: str, params: Row
 
 
 def _execute_where(cursor: duckdb.DuckDBPyConnection, execute: Callable[[], T]) -> T:
-    with interrupted_after(cursor, WHERE_LIMIT_S) as late:
+    with watched(cursor, WHERE_LIMIT_S) as watch:
         try:
             return execute()
         except duckdb.OutOfMemoryException as error:
@@ -161,10 +161,8 @@ def _execute_where(cursor: duckdb.DuckDBPyConnection, execute: Callable[[], T]) 
         except duckdb.Error as error:
             if isinstance(error, duckdb.FatalException):
                 raise
-            if late.is_set():
-                raise SqlRefused(
-                    f"where: it ran longer than {WHERE_LIMIT_S:g} s; add since, or a cheaper test"
-                ) from error
+            if watch.fault:
+                raise SqlRefused(f"where: {watch.fault}") from error
             if isinstance(error, duckdb.InterruptException | duckdb.ConnectionException):
                 raise Unavailable(
                     "the database is being opened anew; send the same request again"

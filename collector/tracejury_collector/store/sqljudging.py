@@ -14,9 +14,10 @@ from tracejury.result import Failure, Outcome, Skip
 from tracejury_collector.errors import SqlRefused, Unavailable
 from tracejury_collector.store.columns import INTEGER, TEXT, arrow_table
 from tracejury_collector.store.database import Database
-from tracejury_collector.store.query import fetch, interrupted_after
+from tracejury_collector.store.query import fetch
 from tracejury_collector.store.registered import registered
 from tracejury_collector.store.sqlguard import check_subselect, reason
+from tracejury_collector.store.watch import watched
 from tracejury_evaluators.sql import FIELDS, Sql
 
 QUERY_S = 10.0
@@ -97,7 +98,7 @@ def _ask(
     with (
         db.read() as cursor,
         registered(cursor, judged_targets=table),
-        interrupted_after(cursor, limit_s) as late,
+        watched(cursor, limit_s) as watch,
     ):
         try:
             cursor.execute("BEGIN TRANSACTION READ ONLY")
@@ -105,8 +106,8 @@ def _ask(
             rows = _rows(cursor, query, len(targets))
             cursor.execute("COMMIT")
         except (duckdb.Error, pa.ArrowException, OSError) as error:
-            if late.is_set():
-                raise SqlRefused(f"it ran longer than {limit_s:.0f} s; read less") from error
+            if watch.fault:
+                raise SqlRefused(watch.fault) from error
             if isinstance(error, duckdb.FatalException | duckdb.IOException):
                 raise
             if isinstance(error, duckdb.InterruptException | duckdb.ConnectionException):
