@@ -74,7 +74,10 @@ def counter(
 
 
 class LatencyMiddleware:
-    """Observes how long each route takes to answer; unknown paths count as one route."""
+    """Observes how long each route takes to answer; unknown paths count as one route.
+
+    A stream of events is answered when it begins.
+    """
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
@@ -84,12 +87,14 @@ class LatencyMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started_s, status = time.perf_counter(), 500
+        started_s, status, streams_s = time.perf_counter(), 500, 0.0
 
         async def observed(message: Message) -> None:
-            nonlocal status
+            nonlocal status, streams_s
             if message["type"] == "http.response.start":
                 status = message["status"]
+                if _is_event_stream(message):
+                    streams_s = time.perf_counter()
             await send(message)
 
         try:
@@ -97,7 +102,13 @@ class LatencyMiddleware:
         finally:
             route = getattr(scope.get("route"), "path", "other")
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            self._metrics.observe(method, route, status, time.perf_counter() - started_s)
+            ended_s = streams_s or time.perf_counter()
+            self._metrics.observe(method, route, status, ended_s - started_s)
+
+
+def _is_event_stream(start: Message) -> bool:
+    media_types = [value for name, value in start["headers"] if name.lower() == b"content-type"]
+    return any(value.startswith(b"text/event-stream") for value in media_types)
 
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

@@ -18,6 +18,12 @@ def preferred(accept: str, offered: Sequence[str]) -> str | None:
     return offered[-position] if quality > 0 else None
 
 
+def takes_gzip(accept_encoding: str) -> bool:
+    """Say whether an Accept-Encoding header takes gzip; an empty one takes none."""
+    taken = dict(_range(item) for item in accept_encoding.split(","))
+    return taken.get("gzip", taken.get("*", 0.0)) > 0
+
+
 def _range(item: str) -> tuple[str, float]:
     media_type, *params = [part.strip().lower() for part in item.split(";")]
     quality = 1.0

@@ -33,6 +33,7 @@ from tracejury_collector.api.guard import SMALL_BODY_BYTES, BodyLimit, OriginGua
 from tracejury_collector.api.lane import Lane
 from tracejury_collector.api.measures import service_metrics
 from tracejury_collector.api.problems import MEDIA_TYPE, install_problems
+from tracejury_collector.api.representations import HeadAsGet, Representations
 from tracejury_collector.metrics import LatencyMiddleware, Metrics
 
 _DESCRIPTION = """
@@ -99,9 +100,11 @@ def create_app(context: ApiContext) -> FastAPI:
         app.include_router(module.router)
     app.openapi = _described(app.openapi)  # type: ignore[method-assign]
     # The last one added sees a request first.
+    app.add_middleware(Representations)
     app.add_middleware(BodyLimit, limit_bytes=_limits(context))
     app.add_middleware(OriginGuard, listen=context.config.listen.api)
     app.add_middleware(LatencyMiddleware, metrics=app.state.metrics)
+    app.add_middleware(HeadAsGet)
     return app
 
 
