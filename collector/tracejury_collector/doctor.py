@@ -42,7 +42,7 @@ def service_checks(config_path: Path | None) -> list[Check]:
 
 def _ports(config: Config) -> Iterator[Check]:
     running = _is_tracejury(config.listen.api)
-    for name, address in config.listen.model_dump().items():
+    for name, address in config.listen.addresses().items():
         problem = _bind_problem(address)
         if problem is None:
             yield Check(name=f"listen.{name}", state="ok", detail=f"{address} is free")

@@ -4,6 +4,8 @@ TracejuryError
 ├── ConfigError                 the configuration cannot be used
 │   └── InUse                   another process holds what it names
 ├── RequestError                the request can never succeed
+│   ├── Unauthenticated         it has no key, or none that counts
+│   ├── Forbidden               what it asks for is not for this key
 │   ├── MalformedRequest        it cannot be parsed
 │   ├── UnsupportedMediaType    its content type or encoding is not spoken here
 │   ├── TooLarge                it is over a limit
@@ -31,6 +33,14 @@ class InUse(ConfigError):
 
 class RequestError(TracejuryError):
     """The request can never succeed as it is."""
+
+
+class Unauthenticated(RequestError):
+    """The request has no key, or none that counts."""
+
+
+class Forbidden(RequestError):
+    """What the request asks for is not for its key."""
 
 
 class MalformedRequest(RequestError):

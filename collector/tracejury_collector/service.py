@@ -137,7 +137,7 @@ def _described(config: Config, folder: Path) -> bytes:
 
 def _refuse_shared_ports(listen: Listen) -> None:
     taken: dict[str, str] = {}
-    for setting, address in listen.model_dump().items():
+    for setting, address in listen.addresses().items():
         other = taken.setdefault(address, setting)
         if other != setting and not address.endswith(":0"):
             raise ConfigError(

@@ -52,6 +52,9 @@ COMMANDS = [
     "doctor",
     "alerts",
     "exports",
+    "keys create",
+    "keys list",
+    "keys revoke",
 ]
 NOBODY = "http://127.0.0.1:9"
 TRACE = f"{1:032x}"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
-from collections.abc import Callable, Mapping
-from urllib.parse import urlsplit
+from collections.abc import Callable, Sequence
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tracejury_collector.api.problems import problem
+from tracejury_collector.origins import Hosts, Refused, cross_origin, headers_of
 
 _WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS", "DELETE"})
 SMALL_BODY_BYTES = 1 << 20
@@ -22,23 +21,21 @@ _SECURITY_HEADERS = (
 
 
 class OriginGuard:
-    """Refuses requests that a web page of another origin makes a browser send.
+    """Refuses requests that a web page of another origin makes a browser send."""
 
-    The Host must name this machine's loopback, or the address the API is configured to listen on
-    (any IP address where that is a wildcard): a name that was rebound to this address is neither.
-    """
-
-    def __init__(self, app: ASGIApp, listen: str) -> None:
+    def __init__(self, app: ASGIApp, listen: str, names: Sequence[str] = ()) -> None:
         self._app = app
-        self._listen = host_of(listen)
+        self._hosts = Hosts(listen, names)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        refusal = self._refusal(scope["method"], _headers(scope))
-        if refusal is not None:
-            await refusal(scope, receive, send)
+        headers = headers_of(scope["headers"])
+        refused = self._hosts.refusal(headers.get("host", ""))
+        refused = refused or cross_origin(scope["method"], headers)
+        if refused is not None:
+            await refusal_of(refused)(scope, receive, send)
             return
 
         async def guarded(message: Message) -> None:
@@ -48,52 +45,11 @@ class OriginGuard:
 
         await self._app(scope, receive, guarded)
 
-    def _refusal(self, method: str, headers: Mapping[str, str]) -> Response | None:
-        host = headers.get("host", "")
-        if not self._is_known(host):
-            return problem(
-                403,
-                "host_refused",
-                "Unknown host",
-                f"the host {host!r} is not where this service listens",
-                "use http://127.0.0.1 and the port, or the address of listen.api",
-            )
-        origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
-            return _cross_origin(f"the origin {origin!r} is not this service")
-        site = headers.get("sec-fetch-site", "none")
-        navigates = headers.get("sec-fetch-mode") == "navigate" and method in ("GET", "HEAD")
-        if site not in ("none", "same-origin") and not navigates:
-            return _cross_origin(f"a page of another origin ({site}) made this request")
-        return None
 
-    def _is_known(self, host: str) -> bool:
-        name = host_of(host)
-        if name == "localhost" or name.endswith(".localhost") or name == self._listen:
-            return True
-        try:
-            address = ipaddress.ip_address(name)
-        except ValueError:
-            return False
-        return address.is_loopback or self._listen in ("0.0.0.0", "::")
-
-
-def _cross_origin(detail: str) -> Response:
-    return problem(
-        403,
-        "origin_refused",
-        "Cross-origin request",
-        detail,
-        "call the API from a program, or from the service's own page",
-    )
-
-
-def host_of(address: str) -> str:
-    """Return the host in "host:port", lower-case, without brackets; "" where there is none."""
-    text = address.strip().lower()
-    if text.startswith("["):
-        return text[1:].partition("]")[0]
-    return text.rpartition(":")[0] if text.count(":") == 1 else text
+def refusal_of(refused: Refused) -> Response:
+    """Return the answer to a request that a browser may have been made to send."""
+    title = "Unknown host" if refused.reason == "host" else "Cross-origin request"
+    return problem(403, f"{refused.reason}_refused", title, refused.detail, refused.remedy)
 
 
 class BodyLimit:
@@ -111,7 +67,7 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         limit = self._limit_bytes(scope["path"])
-        length = _headers(scope).get("content-length")
+        length = headers_of(scope["headers"]).get("content-length")
         body = None
         if length is None:
             body = await _read_all(receive, limit)
@@ -156,13 +112,3 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return await receive()
 
     return replayed
-
-
-def _headers(scope: Scope) -> dict[str, str]:
-    """Return the headers by lower-case name; of a repeated one, all values."""
-    found: dict[str, str] = {}
-    for name, value in scope["headers"]:
-        key = name.decode("latin-1").lower()
-        text = value.decode("latin-1")
-        found[key] = f"{found[key]},{text}" if key in found else text
-    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tracejury_collector.config.guarding import KeySettings
 from tracejury_collector.config.judging import (
     ALWAYS,
     DEFAULT_EVALUATORS,
@@ -53,6 +54,7 @@ __all__ = [
     "ExportSettings",
     "JudgeSettings",
     "JurySettings",
+    "KeySettings",
     "Limits",
     "Listen",
     "OtlpExportSettings",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
@@ -18,6 +18,16 @@ class Listen(Section):
     api: Address = Field(
         default="127.0.0.1:4319", description="address of the API and the web page"
     )
+    hosts: list[Annotated[str, Field(min_length=1, max_length=253)]] = Field(
+        default=[],
+        max_length=100,
+        description="further names by which the service may be called without a key, such as "
+        "`traces.example.com`: what the `Host` of a request may say",
+    )
+
+    def addresses(self) -> dict[str, str]:
+        """Return the addresses by the names of their settings."""
+        return {"grpc": self.grpc, "otlp_http": self.otlp_http, "api": self.api}
 
 
 class Limits(Section):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
 from tracejury.dialects.files import MAX_FILES
 from tracejury_collector.config.fields import Section
+from tracejury_collector.config.guarding import KeySettings
 from tracejury_collector.config.judging import (
     DEFAULT_EVALUATORS,
     DEFAULT_RULES,
@@ -35,6 +37,7 @@ class Config(Section):
 
     storage: str = Field(default="tracejury.duckdb", description="path of the database file")
     listen: Listen = Listen()
+    keys: KeySettings = KeySettings()
     receivers: int = Field(default=1, gt=0, le=16, description="number of receiver processes")
     limits: Limits = Limits()
     completion: CompletionSettings = CompletionSettings()
@@ -68,6 +71,10 @@ class Config(Section):
         max_length=MAX_ALERTS,
         description="named alerts: a condition, how often it is looked at, and who is told",
     )
+
+    def key_file(self) -> Path:
+        """Return where keys are kept: never in the database, which SQL can see."""
+        return Path(self.keys.file or f"{self.storage}.keys")
 
     def effective_rules(self) -> dict[str, RuleSpec]:
         """Return the rules in force: the configured ones, or the default jury."""

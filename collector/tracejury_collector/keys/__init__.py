@@ -1,0 +1,1 @@
+"""Keys: who may call the service, for what, and in which project."""
