@@ -11,9 +11,10 @@ from tracejury.result import Failure, Outcome, Score, Skip, Spent, Verdict
 from tracejury.trace import LLMCall, Message, Span, ToolCall, Trace
 
 if TYPE_CHECKING:
-    from tracejury.client import Client
+    from tracejury.client import AsyncClient, Client
 
 __all__ = [
+    "AsyncClient",
     "Client",
     "Criteria",
     "Evaluator",
@@ -35,7 +36,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load the client at first use: an agent that is only instrumented needs no HTTP client."""
-    if name == "Client":
-        return import_module("tracejury.client").Client
+    """Load a client at first use: an agent that is only instrumented needs no HTTP client."""
+    if name in ("AsyncClient", "Client"):
+        return getattr(import_module("tracejury.client"), name)
     raise AttributeError(f"module 'tracejury' has no attribute {name!r}")

@@ -14,14 +14,26 @@ class UnreachableError(TracejuryError):
 
 
 class ApiError(TracejuryError):
-    """The service refused a request: its status, machine code, and the remedy."""
+    """The service refused a request: its status, machine code, and the remedy.
 
-    def __init__(self, *, status: int, code: str, detail: str, remedy: str = "") -> None:
+    `retry_after_s` is when the service says that the same request may succeed.
+    """
+
+    def __init__(
+        self,
+        *,
+        status: int,
+        code: str,
+        detail: str,
+        remedy: str = "",
+        retry_after_s: float | None = None,
+    ) -> None:
         super().__init__("; ".join(part for part in (detail, remedy) if part))
         self.status = status
         self.code = code
         self.detail = detail
         self.remedy = remedy
+        self.retry_after_s = retry_after_s
 
 
 class MissingExtraError(TracejuryError):

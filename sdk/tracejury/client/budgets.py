@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from tracejury.client.connection import Connection
-from tracejury.rest import BudgetState, Page
+from tracejury.client.call import call
+from tracejury.client.request import Request, get_items
+from tracejury.rest import BudgetState
 
 
-class BudgetCalls(Connection):
+class BudgetCalls:
     """What may be spent, and what was."""
 
-    def budgets(self) -> list[BudgetState]:
+    @call
+    def budgets(self) -> Request[list[BudgetState]]:
         """Return the budgets in force with what was spent of them today."""
-        return self.get("/api/budgets", Page[BudgetState]).items
+        return get_items("/api/budgets", BudgetState)

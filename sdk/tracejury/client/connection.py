@@ -1,44 +1,38 @@
-"""One request to the service and its answer, or the error that says why there is none."""
+"""The two ways to a service: one waits for each answer, the other's answers are awaited."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Iterator, Mapping
 from types import TracebackType
-from typing import Any, Self, TypeVar
-from urllib.parse import quote
+from typing import Self, TypeVar
 
 import httpx
-from pydantic import BaseModel, ValidationError
 
-from tracejury.errors import ApiError, UnreachableError
-from tracejury.rest import (
-    Problem,
-)
+from tracejury.client.answers import reaching, result
+from tracejury.client.request import Request
+from tracejury.client.service import RETRY_S, TIMEOUT_S, service_at
 
-DEFAULT_URL = "http://127.0.0.1:4319"
-Model = TypeVar("Model", bound=BaseModel)
-Params = Mapping[str, str | int | None]
+T = TypeVar("T")
 
 
 class Connection:
-    """A service's API by its URL; what every group of calls is built on."""
+    """What the calls of `Client` go through."""
 
     def __init__(
         self,
         url: str | None = None,
         *,
-        timeout_s: float = 30.0,
+        api_key: str | None = None,
+        timeout_s: float = TIMEOUT_S,
+        retry_s: float = RETRY_S,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self.url = (url or os.environ.get("TRACEJURY_URL") or DEFAULT_URL).rstrip("/")
-        try:
-            self._http = httpx.Client(
-                base_url=self.url, timeout=timeout_s, transport=transport, trust_env=False
-            )
-        except httpx.InvalidURL as error:
-            raise UnreachableError(f"{self.url!r} is not a URL: {error}") from error
+        self._service = service_at(url, api_key=api_key, timeout_s=timeout_s, retry_s=retry_s)
+        self.http = httpx.Client(transport=transport, **self._service.http_options)
+
+    @property
+    def url(self) -> str:
+        """Where the service's API is."""
+        return self._service.url
 
     def __enter__(self) -> Self:
         return self
@@ -53,72 +47,64 @@ class Connection:
 
     def close(self) -> None:
         """Close the connections."""
-        self._http.close()
+        self.http.close()
 
-    def get(self, path: str, model: type[Model], params: Params | None = None) -> Model:
-        """Return the answer to a GET; parameters that are None are left out."""
-        given = {k: v for k, v in (params or {}).items() if v is not None}
-        return self.parse(self.send("GET", path, params=given), model)
+    def ask(self, request: Request[T]) -> T:
+        """Return the result of a request, made again where that is safe and may help."""
+        for attempt in self._service.attempts(request):
+            with attempt:
+                return self._once(request)
+        raise AssertionError("the last attempt ends with its error")
 
-    def send(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """Return the answer to a request that succeeded."""
-        with self._reaching():
-            response = self._http.request(method, path, **options)
-        if response.is_success:
-            return response
-        raise _error(response)
-
-    def lines(self, path: str, quiet_s: float) -> Iterator[str]:
-        """Yield the lines of an answer that goes on; `quiet_s` is the longest wait for one."""
-        timeout = httpx.Timeout(self._http.timeout.connect, read=quiet_s)
-        with self._reaching(), self._http.stream("GET", path, timeout=timeout) as response:
-            if not response.is_success:
-                response.read()
-                raise _error(response)
-            yield from response.iter_lines()
-
-    @contextlib.contextmanager
-    def _reaching(self) -> Iterator[None]:
-        try:
-            yield
-        except (httpx.TransportError, httpx.InvalidURL) as error:
-            reason = str(error) or type(error).__name__
-            raise UnreachableError(
-                f"no Tracejury service answers at {self.url} ({reason}); "
-                "start one with 'tracejury serve', or name another with --url or TRACEJURY_URL"
-            ) from error
-
-    def parse(self, response: httpx.Response, model: type[Model]) -> Model:
-        """Return the document in an answer."""
-        try:
-            return model.model_validate_json(response.content)
-        except ValidationError as error:
-            raise UnreachableError(
-                f"what answers at {self.url} is not a Tracejury service of this version: "
-                f"{error.errors()[0]['msg']} in its {model.__name__}; check the address"
-            ) from error
+    def _once(self, request: Request[T]) -> T:
+        with reaching(self.url):
+            response = self.http.send(request.built(self.http))
+        return result(request, response, self.url)
 
 
-def segment(text: str) -> str:
-    """Return the text as one segment of a path, whatever it holds."""
-    quoted = quote(text, safe="", errors="replace")
-    return quoted.replace(".", "%2E") if text in (".", "..") else quoted
+class AsyncConnection:
+    """What the calls of `AsyncClient` go through."""
 
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        api_key: str | None = None,
+        timeout_s: float = TIMEOUT_S,
+        retry_s: float = RETRY_S,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._service = service_at(url, api_key=api_key, timeout_s=timeout_s, retry_s=retry_s)
+        self.http = httpx.AsyncClient(transport=transport, **self._service.http_options)
 
-def _error(response: httpx.Response) -> ApiError:
-    """Return the error in a refusal, made up from its status where it is not a problem."""
-    try:
-        problem = Problem.model_validate_json(response.content)
-    except ValidationError:
-        return ApiError(
-            status=response.status_code,
-            code="unknown",
-            detail=f"the service answered {response.status_code}: {response.text[:200]!r}",
-            remedy="check that the address is that of a Tracejury service",
-        )
-    return ApiError(
-        status=response.status_code,
-        code=problem.code,
-        detail=problem.detail or problem.title,
-        remedy=problem.remedy,
-    )
+    @property
+    def url(self) -> str:
+        """Where the service's API is."""
+        return self._service.url
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self.http.aclose()
+
+    async def ask(self, request: Request[T]) -> T:
+        """Return the result of a request, made again where that is safe and may help."""
+        async for attempt in self._service.attempts(request):
+            with attempt:
+                return await self._once(request)
+        raise AssertionError("the last attempt ends with its error")
+
+    async def _once(self, request: Request[T]) -> T:
+        with reaching(self.url):
+            response = await self.http.send(request.built(self.http))
+        return result(request, response, self.url)

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tracejury.client.connection import Connection, segment
-from tracejury.rest import Definition, DefinitionKind, Page
+from tracejury.client.call import call
+from tracejury.client.request import Request, document, get, get_items, nothing, segment, send
+from tracejury.rest import Definition, DefinitionKind
 
 
-class DefinitionCalls(Connection):
+class DefinitionCalls:
     """Rules and evaluators: shown, and changed while the service runs."""
 
-    def definitions(self, kind: DefinitionKind) -> list[Definition]:
+    @call
+    def definitions(self, kind: DefinitionKind) -> Request[list[Definition]]:
         """Return all definitions of a kind, by name."""
-        return self.get(f"/api/{kind}s", Page[Definition]).items
+        return get_items(f"/api/{kind}s", Definition)
 
-    def definition(self, kind: DefinitionKind, name: str) -> Definition:
+    @call
+    def definition(self, kind: DefinitionKind, name: str) -> Request[Definition]:
         """Return one definition."""
-        return self.get(_path(kind, name), Definition)
+        return get(_path(kind, name), Definition)
 
+    @call
     def define(
         self,
         kind: DefinitionKind,
@@ -27,17 +31,20 @@ class DefinitionCalls(Connection):
         body: Mapping[str, Any],
         *,
         version: str | None = None,
-    ) -> Definition:
+    ) -> Request[Definition]:
         """Add or change a definition; return it as it is in force from then on.
 
         With a `version` only that one is changed: "*" whatever there is, "" only what is not there.
         """
-        answer = self.send("PUT", _path(kind, name), json=dict(body), headers=_headers(version))
-        return self.parse(answer, Definition)
+        headers = _headers(version)
+        return send("PUT", _path(kind, name), document(Definition), body, headers=headers)
 
-    def undefine(self, kind: DefinitionKind, name: str, *, version: str | None = None) -> None:
+    @call
+    def undefine(
+        self, kind: DefinitionKind, name: str, *, version: str | None = None
+    ) -> Request[None]:
         """Take a definition of the API out of force; with a `version` only that one."""
-        self.send("DELETE", _path(kind, name), headers=_headers(version))
+        return send("DELETE", _path(kind, name), nothing, headers=_headers(version))
 
 
 def _path(kind: DefinitionKind, name: str) -> str:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from tracejury.client.connection import Connection
-from tracejury.rest import (
-    EvaluatorType,
-    Page,
-    Result,
-)
+from tracejury.client.call import call, every
+from tracejury.client.request import Request, get, get_items
+from tracejury.rest import EvaluatorType, Page, Result
 
 
-class JudgingCalls(Connection):
+class JudgingCalls:
     """Results, and the evaluators there are."""
 
+    @call
     def results(
         self,
         *,
         trace_id: str | None = None,
+        target_id: str | None = None,
         evaluator: str | None = None,
         rule: str | None = None,
         outcome: str | None = None,
@@ -25,10 +24,14 @@ class JudgingCalls(Connection):
         superseded: bool = False,
         limit: int = 50,
         cursor: str | None = None,
-    ) -> Page[Result]:
-        """Return one page of results, newest first."""
+    ) -> Request[Page[Result]]:
+        """Return one page of results, newest first.
+
+        `target_id` is a trace's id, or a session's: its project, a slash, its id.
+        """
         params = {
             "trace_id": trace_id,
+            "target_id": target_id,
             "evaluator": evaluator,
             "rule": rule,
             "outcome": outcome,
@@ -38,12 +41,16 @@ class JudgingCalls(Connection):
             "limit": limit,
             "cursor": cursor,
         }
-        return self.get("/api/results", Page[Result], params)
+        return get("/api/results", Page[Result], params)
 
-    def evaluator_types(self) -> list[EvaluatorType]:
+    all_results = every(results)
+
+    @call
+    def evaluator_types(self) -> Request[list[EvaluatorType]]:
         """Return the types of evaluators there are: those built in, then those of plugins."""
-        return self.get("/api/evaluator-types", Page[EvaluatorType]).items
+        return get_items("/api/evaluator-types", EvaluatorType)
 
-    def plugins(self) -> list[EvaluatorType]:
+    @call
+    def plugins(self) -> Request[list[EvaluatorType]]:
         """Return the types of evaluators that plugins brought."""
-        return self.get("/api/plugins", Page[EvaluatorType]).items
+        return get_items("/api/plugins", EvaluatorType)

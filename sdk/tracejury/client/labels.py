@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tracejury.client.connection import Connection, segment
+from tracejury.client.call import call, every
+from tracejury.client.request import Repeat, Request, document, get, nothing, segment, send
 from tracejury.rest import Label, LabelInput, LabelsInput, LabelsStored, Page
 
 
-class LabelCalls(Connection):
+class LabelCalls:
     """What people and programs say about traces and sessions."""
 
-    def label(self, label: LabelInput) -> LabelsStored:
+    @call
+    def label(self, label: LabelInput) -> Request[LabelsStored]:
         """Store one label."""
-        return self.add_labels([label])
+        return _sent([label])
 
-    def add_labels(self, labels: Sequence[LabelInput]) -> LabelsStored:
+    @call
+    def add_labels(self, labels: Sequence[LabelInput]) -> Request[LabelsStored]:
         """Store labels, at most 1000 at a time; ids of yours make it safe to send them again."""
-        body = LabelsInput(items=list(labels)).model_dump_json(exclude_defaults=True)
-        headers = {"content-type": "application/json"}
-        answer = self.send("POST", "/api/labels", content=body, headers=headers)
-        return self.parse(answer, LabelsStored)
+        return _sent(labels)
 
+    @call
     def labels(
         self,
         *,
@@ -36,7 +37,7 @@ class LabelCalls(Connection):
         since: str | None = None,
         limit: int = 50,
         cursor: str | None = None,
-    ) -> Page[Label]:
+    ) -> Request[Page[Label]]:
         """Return one page of labels, newest first."""
         params = {
             "trace_id": trace_id,
@@ -51,8 +52,18 @@ class LabelCalls(Connection):
             "limit": limit,
             "cursor": cursor,
         }
-        return self.get("/api/labels", Page[Label], params)
+        return get("/api/labels", Page[Label], params)
 
-    def delete_label(self, label_id: str) -> None:
+    all_labels = every(labels)
+
+    @call
+    def delete_label(self, label_id: str) -> Request[None]:
         """Delete a label for good."""
-        self.send("DELETE", f"/api/labels/{segment(label_id)}")
+        return send("DELETE", f"/api/labels/{segment(label_id)}", nothing)
+
+
+def _sent(labels: Sequence[LabelInput]) -> Request[LabelsStored]:
+    """Return the request that stores labels; with ids of the sender it may be made again."""
+    body = LabelsInput(items=list(labels)).model_dump(mode="json", exclude_defaults=True)
+    repeat: Repeat = "if_lost" if all(label.label_id for label in labels) else "never"
+    return send("POST", "/api/labels", document(LabelsStored), body, repeat=repeat)

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
+from tracejury.client.call import call
+from tracejury.client.request import Request, get, get_items, post, segment
+from tracejury.rest import Alert, AlertDelivery, AlertDetail, ExportState
 
-from tracejury.client.connection import Connection
-from tracejury.rest import Alert, AlertDelivery, AlertDetail, ExportState, Page
 
-
-class OutwardCalls(Connection):
+class OutwardCalls:
     """Alerts and exports."""
 
-    def alerts(self) -> list[Alert]:
+    @call
+    def alerts(self) -> Request[list[Alert]]:
         """Return the alerts with what their last looks found."""
-        return self.get("/api/alerts", Page[Alert]).items
+        return get_items("/api/alerts", Alert)
 
-    def alert(self, name: str, *, limit: int = 20) -> AlertDetail:
+    @call
+    def alert(self, name: str, *, limit: int = 20) -> Request[AlertDetail]:
         """Return one alert with its latest messages."""
-        return self.get(f"/api/alerts/{quote(name, safe='')}", AlertDetail, {"limit": limit})
+        return get(f"/api/alerts/{segment(name)}", AlertDetail, {"limit": limit})
 
-    def test_alert(self, name: str) -> AlertDelivery:
+    @call
+    def test_alert(self, name: str) -> Request[AlertDelivery]:
         """Have a test message sent to the alert's webhook; return it as it waits."""
-        response = self.send("POST", f"/api/alerts/{quote(name, safe='')}/test")
-        return self.parse(response, AlertDelivery)
+        return post(f"/api/alerts/{segment(name)}/test", AlertDelivery)
 
-    def exports(self) -> list[ExportState]:
+    @call
+    def exports(self) -> Request[list[ExportState]]:
         """Return the exports of results with how far they have come."""
-        return self.get("/api/exports", Page[ExportState]).items
+        return get_items("/api/exports", ExportState)

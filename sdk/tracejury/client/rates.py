@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tracejury.client.connection import Connection
-from tracejury.rest import Agreement, Page, PassRates
+from tracejury.client.call import call
+from tracejury.client.request import Request, get, get_items
+from tracejury.rest import Agreement, PassRates
 
 
-class RateCalls(Connection):
+class RateCalls:
     """What passes, and how far that can be trusted."""
 
+    @call
     def pass_rates(
         self,
         *,
@@ -23,7 +25,7 @@ class RateCalls(Connection):
         service: str | None = None,
         project: str | None = None,
         limit: int = 1000,
-    ) -> PassRates:
+    ) -> Request[PassRates]:
         """Return pass rates by rule, evaluator and what `by` names besides."""
         params = {
             "by": ",".join(by) or None,
@@ -36,8 +38,9 @@ class RateCalls(Connection):
             "project": project,
             "limit": limit,
         }
-        return self.get("/api/pass-rates", PassRates, params)
+        return get("/api/pass-rates", PassRates, params)
 
+    @call
     def agreement(
         self,
         *,
@@ -45,7 +48,7 @@ class RateCalls(Connection):
         label: str | None = None,
         since: str | None = None,
         until: str | None = None,
-    ) -> list[Agreement]:
+    ) -> Request[list[Agreement]]:
         """Return how evaluators agree with labels, for each pair of names that has traces."""
         params = {"evaluator": evaluator, "label": label, "since": since, "until": until}
-        return self.get("/api/agreement", Page[Agreement], params).items
+        return get_items("/api/agreement", Agreement, params)

@@ -2,41 +2,56 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
 
-from tracejury.client.connection import Connection, segment
-from tracejury.errors import ApiError, UnreachableError
+from typing_extensions import Unpack
+
+from tracejury.client.call import call, every, streamed
+from tracejury.client.request import Request, document, get, post, segment, send
+from tracejury.client.stream import Stream
 from tracejury.rest import Page, Run, RunEstimate
 
-_DATA = "data: "
-_PAUSE_S = 0.5
-_QUIET_S = 60.0
-"""An event stream that says nothing for this long, not even that nothing is new, is broken."""
+
+class RunAsked(TypedDict, total=False):
+    """What to judge, and what judges it; None is as good as not given.
+
+    One of `rule`, `evaluators` and `shadow` ({"evaluator": NAME, "candidate": {…}}) says what
+    judges; `where`, `since` and `until`, or `trace_ids`, which traces; `rate` which share of them;
+    `rejudge` whether also what the same version has judged already.
+    """
+
+    rule: str | None
+    evaluators: Sequence[str]
+    shadow: Mapping[str, Any] | None
+    where: str | None
+    trace_ids: Sequence[str] | None
+    since: str | None
+    until: str | None
+    rate: float | None
+    rejudge: bool
 
 
-class RunCalls(Connection):
+class RunCalls:
     """Runs over history."""
 
-    def start_run(self, **request: Any) -> Run:
-        """Begin to judge history.
+    @call
+    def start_run(self, /, **request: Unpack[RunAsked]) -> Request[Run]:
+        """Begin to judge history, by a rule, by evaluators, or by a candidate as well."""
+        return post("/api/runs", Run, _given(request))
 
-        One of `rule`, `evaluators` and `shadow` says what judges; `where`, `since` and `until`, or
-        `trace_ids`, which traces; `rate` which share of them; `rejudge` whether also what the same
-        version has judged already.
-        """
-        return self.parse(self.send("POST", "/api/runs", json=_given(request)), Run)
-
-    def estimate_run(self, **request: Any) -> RunEstimate:
+    @call
+    def estimate_run(self, /, **request: Unpack[RunAsked]) -> Request[RunEstimate]:
         """Return what `start_run` with the same request would do, and what that would cost."""
         body = {**_given(request), "dry_run": True}
-        return self.parse(self.send("POST", "/api/runs", json=body), RunEstimate)
+        return post("/api/runs", RunEstimate, body, repeat="if_lost")
 
-    def run(self, run_id: str) -> Run:
+    @call
+    def run(self, run_id: str) -> Request[Run]:
         """Return how far a run is, and what came of it."""
-        return self.get(f"/api/runs/{segment(run_id)}", Run)
+        return get(f"/api/runs/{segment(run_id)}", Run)
 
+    @call
     def runs(
         self,
         *,
@@ -44,42 +59,32 @@ class RunCalls(Connection):
         rule: str | None = None,
         limit: int = 50,
         cursor: str | None = None,
-    ) -> Page[Run]:
+    ) -> Request[Page[Run]]:
         """Return one page of runs, newest first."""
         params = {"state": state, "rule": rule, "limit": limit, "cursor": cursor}
-        return self.get("/api/runs", Page[Run], params)
+        return get("/api/runs", Page[Run], params)
 
-    def cancel_run(self, run_id: str) -> Run:
+    all_runs = every(runs)
+
+    @call
+    def cancel_run(self, run_id: str) -> Request[Run]:
         """End a run: what it has judged stays, what waits is dropped."""
-        return self.parse(self.send("DELETE", f"/api/runs/{segment(run_id)}"), Run)
+        return send("DELETE", f"/api/runs/{segment(run_id)}", document(Run))
 
-    def follow_run(self, run_id: str, patience_s: float = 30.0) -> Iterator[Run]:
+    @streamed
+    def follow_run(self, run_id: str, patience_s: float = 30.0) -> Stream[Run]:
         """Yield the run now, and at each change until it has ended.
 
         A service that goes away and comes back, as in a restart, is waited for.
 
         Raises: UnreachableError where it is away for longer than `patience_s`; the run goes on.
         """
-        deadline_s = time.monotonic() + patience_s
-        while True:
-            try:
-                for run in self._told(run_id):
-                    deadline_s = time.monotonic() + patience_s
-                    yield run
-                    if run.state != "running":
-                        return
-            except (UnreachableError, ApiError) as error:
-                if isinstance(error, ApiError) and error.status < 500:
-                    raise
-                if time.monotonic() > deadline_s:
-                    raise
-            time.sleep(_PAUSE_S)
-
-    def _told(self, run_id: str) -> Iterator[Run]:
-        """Yield the run as one stream of events tells of it."""
-        for line in self.lines(f"/api/runs/{segment(run_id)}/events", _QUIET_S):
-            if line.startswith(_DATA):
-                yield Run.model_validate_json(line.removeprefix(_DATA))
+        return Stream(
+            path=f"/api/runs/{segment(run_id)}/events",
+            model=Run,
+            is_last=lambda run: run.state != "running",
+            patience_s=patience_s,
+        )
 
 
 def _given(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
-from tracejury.client.connection import Connection, segment
+from tracejury.client.call import call, every
+from tracejury.client.request import Request, get, segment
 from tracejury.rest import (
     Explanation,
     Page,
@@ -16,9 +15,10 @@ from tracejury.rest import (
 )
 
 
-class TraceCalls(Connection):
+class TraceCalls:
     """What agents did."""
 
+    @call
     def traces(
         self,
         *,
@@ -29,7 +29,7 @@ class TraceCalls(Connection):
         until: str | None = None,
         limit: int = 50,
         cursor: str | None = None,
-    ) -> Page[TraceSummary]:
+    ) -> Request[Page[TraceSummary]]:
         """Return one page of traces, newest first."""
         params = {
             "where": where,
@@ -40,16 +40,21 @@ class TraceCalls(Connection):
             "limit": limit,
             "cursor": cursor,
         }
-        return self.get("/api/traces", Page[TraceSummary], params)
+        return get("/api/traces", Page[TraceSummary], params)
 
-    def trace(self, trace_id: str) -> TraceDetail:
+    all_traces = every(traces)
+
+    @call
+    def trace(self, trace_id: str) -> Request[TraceDetail]:
         """Return the rebuilt trace with its results and decisions."""
-        return self.get(f"/api/traces/{quote(trace_id, safe='')}", TraceDetail)
+        return get(f"/api/traces/{segment(trace_id)}", TraceDetail)
 
-    def explain(self, trace_id: str) -> Explanation:
+    @call
+    def explain(self, trace_id: str) -> Request[Explanation]:
         """Return why the trace was, or was not, judged."""
-        return self.get(f"/api/traces/{quote(trace_id, safe='')}/explain", Explanation)
+        return get(f"/api/traces/{segment(trace_id)}/explain", Explanation)
 
+    @call
     def sessions(
         self,
         *,
@@ -61,7 +66,7 @@ class TraceCalls(Connection):
         until: str | None = None,
         limit: int = 50,
         cursor: str | None = None,
-    ) -> Page[SessionSummary]:
+    ) -> Request[Page[SessionSummary]]:
         """Return one page of sessions, latest activity first."""
         params = {
             "where": where,
@@ -73,20 +78,26 @@ class TraceCalls(Connection):
             "limit": limit,
             "cursor": cursor,
         }
-        return self.get("/api/sessions", Page[SessionSummary], params)
+        return get("/api/sessions", Page[SessionSummary], params)
 
+    all_sessions = every(sessions)
+
+    @call
     def session(
         self, session_id: str, *, project: str | None = None, limit: int = 200
-    ) -> SessionDetail:
+    ) -> Request[SessionDetail]:
         """Return the totals of a session and its latest traces in order of start.
 
         `project` is needed where several projects have the id and it is not in the one that was
         active last.
         """
         params = {"project": project, "limit": limit}
-        return self.get(f"/api/sessions/{segment(session_id)}", SessionDetail, params)
+        return get(f"/api/sessions/{segment(session_id)}", SessionDetail, params)
 
-    def explain_session(self, session_id: str, *, project: str | None = None) -> SessionExplanation:
+    @call
+    def explain_session(
+        self, session_id: str, *, project: str | None = None
+    ) -> Request[SessionExplanation]:
         """Return why the session was, or was not, judged as a whole."""
         path = f"/api/sessions/{segment(session_id)}/explain"
-        return self.get(path, SessionExplanation, {"project": project})
+        return get(path, SessionExplanation, {"project": project})
