@@ -1,7 +1,7 @@
 PYTHON ?= .venv/bin/python
 BIN := $(dir $(PYTHON))
 
-.PHONY: install check test docs docs-dialects bench format
+.PHONY: install check test soak docs docs-dialects bench format
 
 install:
 	python3 -m venv .venv
@@ -15,6 +15,12 @@ check:
 
 test:
 	$(PYTHON) -m pytest -n logical
+
+soak:
+	TRACEJURY_REPLAY=1000:10 TRACEJURY_KILLS=200 $(PYTHON) -m pytest -n 0 -m slow \
+		--override-ini timeout=3600 tests
+	TRACEJURY_REPLAY=1000:10 TRACEJURY_KILLS=200 $(PYTHON) -m pytest -n 0 \
+		--override-ini timeout=3600 tests/e2e/test_kill.py tests/property/test_replay.py
 
 docs:
 	$(PYTHON) -m pytest tests/docs

@@ -306,6 +306,9 @@ async def _run_evaluators(
 
 
 async def _run_store(settings: ChildSettings, stop: asyncio.Event) -> None:
+    from tracejury_collector.store.without_pandas import do_without_pandas
+
+    do_without_pandas()
     from tracejury_collector import storing
     from tracejury_collector.jury.catalog import Catalog
 

@@ -230,6 +230,7 @@ def test_a_plugins_type_is_defined_and_the_files_definitions_stay(service: Runni
     assert "polite" in {item["name"] for item in cli(service, "definitions", "rule")["items"]}
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_what_was_selected_is_judged_by_its_version_whatever_changes_and_is_killed(
     service: RunningService, answers: threading.Event

@@ -48,7 +48,9 @@ def is_judged(service: RunningService) -> bool:
     return bool(rows[0][0] == 2 * TRACES)
 
 
-@pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
+@pytest.mark.parametrize(
+    "protocol", ["http/protobuf", pytest.param("grpc", marks=pytest.mark.slow)]
+)
 def test_results_reach_another_service_through_kills_of_the_store(
     tmp_path: Path, protocol: str
 ) -> None:

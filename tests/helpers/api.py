@@ -12,6 +12,7 @@ from typing import Any
 import uvicorn
 from starlette.testclient import TestClient
 
+from tests.helpers.databases import lay_out
 from tests.helpers.service import eventually, free_ports
 from tests.helpers.store import span_row, span_table
 from tracejury_collector.api.app import create_app
@@ -80,6 +81,7 @@ class Api:
 def running_api(directory: Path, **settings: Any) -> Iterator[Api]:
     """Give the API over a new database in `directory`."""
     config = parse_config({"storage": str(directory / "api.duckdb"), **settings})
+    lay_out(Path(config.storage))
     db = Database.open(config.storage, config.database)
     clock = Clock()
     try:

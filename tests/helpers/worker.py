@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.helpers.databases import lay_out
 from tests.helpers.store import START_NS, log_row, log_table, span_row, span_table
 from tracejury.result import Outcome
 from tracejury_collector.config import Config, parse_config
@@ -62,6 +63,7 @@ class Bench:
 
     def open(self) -> None:
         """Open the database and build the parts."""
+        lay_out(self.path)
         self.db = Database.open(str(self.path), self.config.database)
         self.appender = Appender(self.db, now_ns=self.clock)
         roster = build_roster(self.config, self.registry)

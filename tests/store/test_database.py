@@ -198,6 +198,7 @@ def test_a_killed_process_keeps_every_acknowledged_span_once(tmp_path: Path) -> 
         assert seqs == last == len(rows)
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_loses_nothing_and_the_database_heals_itself(tmp_path: Path) -> None:
     code = """
 import random, resource, sys

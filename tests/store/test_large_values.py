@@ -7,6 +7,8 @@ import os
 import threading
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.service import eventually
 from tests.helpers.store import span_row, span_table
 from tests.helpers.worker import Bench, bench, root, trace_id
@@ -20,6 +22,7 @@ SMALL = StorageSettings(memory=64 * MIB, checkpoint_wal=8 * MIB)
 SPANS = 24
 
 
+@pytest.mark.slow
 def test_large_spans_in_a_row_are_stored_and_found_after_a_restart(tmp_path: Path) -> None:
     path = str(tmp_path / "db")
     db = Database.open(path, SMALL)
@@ -41,6 +44,7 @@ def test_large_spans_in_a_row_are_stored_and_found_after_a_restart(tmp_path: Pat
         again.close()
 
 
+@pytest.mark.slow
 def test_a_trace_that_is_too_large_is_finished_and_holds_up_no_neighbor(tmp_path: Path) -> None:
     small = {"memory": "64MiB", "checkpoint_wal": "8MiB"}
     with bench(tmp_path, {"database": small}) as store:
