@@ -247,11 +247,13 @@ async def _accepting(server: StoreServer) -> AsyncIterator[None]:
 
 @contextlib.asynccontextmanager
 async def _serving(settings: StoreSettings, context: ApiContext) -> AsyncIterator[None]:
-    server = http_server(create_app(context), drain_s=_API_DRAIN_S)
+    app = create_app(context)
+    server = http_server(app, drain_s=_API_DRAIN_S)
     sockets = [socket.socket(fileno=settings.api_fd)]
     serving = asyncio.create_task(server.serve(sockets), name="api")
     try:
         yield
     finally:
+        app.state.streams.close()
         server.should_exit = True
         await serving

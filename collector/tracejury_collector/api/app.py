@@ -8,6 +8,7 @@ from typing import Any
 from anyio import CapacityLimiter
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
+from prometheus_client.core import Metric
 
 from tracejury_collector.api import (
     agreement,
@@ -15,6 +16,7 @@ from tracejury_collector.api import (
     budgets,
     definitions,
     dialects,
+    events,
     exports,
     health,
     imports,
@@ -34,7 +36,8 @@ from tracejury_collector.api.lane import Lane
 from tracejury_collector.api.measures import service_metrics
 from tracejury_collector.api.problems import MEDIA_TYPE, install_problems
 from tracejury_collector.api.representations import HeadAsGet, Representations
-from tracejury_collector.metrics import LatencyMiddleware, Metrics
+from tracejury_collector.api.streams import Streams
+from tracejury_collector.metrics import LatencyMiddleware, Metrics, gauge
 
 _DESCRIPTION = """
 Traces of agents, rebuilt from their OpenTelemetry spans, and what the jury found.
@@ -73,13 +76,16 @@ def create_app(context: ApiContext) -> FastAPI:
     app.state.context = context
     sql_settings = context.config.sql
     app.state.sql_lane = Lane("queries", at_once=sql_settings.at_once, wait_s=sql_settings.wait)
-    app.state.run_streams = set()
-    app.state.metrics = Metrics(lambda: service_metrics(context))
+    app.state.streams = Streams()
+    app.state.metrics = Metrics(
+        lambda: (*service_metrics(context), _streams_metric(app.state.streams))
+    )
     app.state.definitions_lane = CapacityLimiter(definitions.CHANGES_WAITING)
     install_problems(app)
     app.include_router(sessions.explaining)
     for module in (
         imports,
+        events,
         traces,
         sessions,
         results,
@@ -106,6 +112,10 @@ def create_app(context: ApiContext) -> FastAPI:
     app.add_middleware(LatencyMiddleware, metrics=app.state.metrics)
     app.add_middleware(HeadAsGet)
     return app
+
+
+def _streams_metric(streams: Streams) -> Metric:
+    return gauge("tracejury_event_streams", "Clients that follow events.", len(streams))
 
 
 def _described(describe: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:

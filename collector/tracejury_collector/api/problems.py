@@ -14,6 +14,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from tracejury.errors import TracejuryError
+from tracejury.rest import Problem
 from tracejury_collector import errors
 
 log = logging.getLogger("tracejury.api")
@@ -79,12 +80,32 @@ def problem(
     return JSONResponse(body, status_code=status, media_type=MEDIA_TYPE, headers=headers)
 
 
-async def _on_tracejury_error(_request: Request, error: Exception) -> JSONResponse:
+def problem_of(error: TracejuryError) -> Problem:
+    """Return the problem document of an error of ours."""
     _, status, code, title, usual = next(e for e in _ERRORS if isinstance(error, e[0]))
     detail, _, remedy = str(error).partition("; ")
     more = {"errors": [_named_field(detail)]} if isinstance(error, errors.ConfigError) else {}
-    headers = {"retry-after": str(RETRY_AFTER_S)} if status == 503 else None
-    return problem(status, code, title, detail, remedy or usual, headers, **more)
+    return Problem(
+        type=f"urn:tracejury:problem:{code}",
+        title=title,
+        status=status,
+        code=code,
+        detail=detail,
+        remedy=remedy or usual,
+        **more,
+    )
+
+
+async def _on_tracejury_error(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, TracejuryError)
+    found = problem_of(error)
+    headers = {"retry-after": str(RETRY_AFTER_S)} if found.status == 503 else None
+    return JSONResponse(
+        found.model_dump(mode="json", exclude_unset=True),
+        status_code=found.status,
+        media_type=MEDIA_TYPE,
+        headers=headers,
+    )
 
 
 def _named_field(detail: str) -> dict[str, str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from functools import partial
 from typing import Annotated, Literal
 
-import orjson
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.sse import EventSourceResponse
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from starlette.concurrency import run_in_threadpool
 
@@ -18,9 +18,9 @@ from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.cursors import decode_cursor, encode_cursor
 from tracejury_collector.api.dependencies import Context, ListQuery, problems
 from tracejury_collector.api.runs_shown import estimate_document, run_document
+from tracejury_collector.api.streams import Heart, Streams, event, mark
 from tracejury_collector.api.times import parse_time
 from tracejury_collector.config import EvaluatorSpec
-from tracejury_collector.errors import Unavailable
 from tracejury_collector.runs.plan import RunRequest
 from tracejury_collector.store.runs import RunFilter
 from tracejury_collector.store.targets import TargetFilter
@@ -29,9 +29,6 @@ router = APIRouter(tags=["runs"])
 
 MOST_TRACE_IDS = 10_000
 MOST_EVALUATORS = 100
-MOST_STREAMS = 32
-_LOOK_S = 0.5
-_BEAT_S = 15.0
 
 RunId = Annotated[str, Path(description="id of a run", examples=["run-6ab2c1d0-9f86d081"])]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -164,47 +161,29 @@ def cancel_run(context: Context, run_id: RunId) -> Run:
         }
     },
 )
-async def run_events(request: Request, context: Context, run_id: RunId) -> StreamingResponse:
+async def run_events(request: Request, context: Context, run_id: RunId) -> EventSourceResponse:
     """Tell of a run whenever it goes on, until it has ended."""
     first = run_document(await run_in_threadpool(context.runs.show, run_id))
-    streams: set[object] = request.app.state.run_streams
-    if len(streams) >= MOST_STREAMS:
-        raise Unavailable(f"{MOST_STREAMS} others follow runs; ask GET /api/runs/{run_id} instead")
-    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return StreamingResponse(
-        _counted(streams, _events(context, first)), media_type="text/event-stream", headers=headers
-    )
+    streams: Streams = request.app.state.streams
+    return streams.answer(_events(context, streams, first), f"GET /api/runs/{run_id}")
 
 
-async def _counted(streams: set[object], events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    mark = object()
-    streams.add(mark)
-    try:
-        async for event in events:
-            yield event
-    finally:
-        streams.discard(mark)
-
-
-async def _events(context: ApiContext, run: Run) -> AsyncIterator[bytes]:
+async def _events(context: ApiContext, streams: Streams, run: Run) -> AsyncGenerator[bytes, None]:
     """Yield the run at each change, and a comment now and then while it stands still."""
-    yield _event("progress", run)
-    told_s = time.monotonic()
+    yield event("progress", run)
+    heart = Heart()
     while run.state == "running":
-        await asyncio.sleep(_LOOK_S)
-        now = run_document(await run_in_threadpool(context.runs.show, run.run_id))
+        if not await streams.pause(0.0):
+            return
+        now = run_document(await streams.look(partial(context.runs.show, run.run_id)))
         if now != run:
-            run, told_s = now, time.monotonic()
-            yield _event("progress", run)
-        elif time.monotonic() - told_s > _BEAT_S:
-            told_s = time.monotonic()
-            yield b": nothing new\n\n"
-    yield _event("end", run)
-
-
-def _event(name: str, run: Run) -> bytes:
-    data = orjson.dumps(run.model_dump(mode="json"))
-    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+            run = now
+            yield event("progress", run)
+            heart.beat()
+        elif heart.is_due:
+            yield mark()
+            heart.beat()
+    yield event("end", run)
 
 
 def _answer(

@@ -1,0 +1,136 @@
+"""What is new: traces as they begin and are finished, results as they are committed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import duckdb
+import orjson
+
+from tracejury_collector.store.database import Database
+from tracejury_collector.store.exports import last_position
+from tracejury_collector.store.reads import (
+    Row,
+    checked_where,
+    execute_where,
+    fetch_rows,
+    show_traces,
+)
+from tracejury_collector.store.statements import statement
+
+Place = tuple[int, ...]
+"""How far was told: of results their position; of traces the position of the last revision, and the
+first seq of the last one that was never finished."""
+
+PAGE = 200
+"""Most records that one look takes, those that are filtered out too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceEvents:
+    """Which traces are told; None does not filter."""
+
+    service: str | None = None
+    project: str | None = None
+    session_id: str | None = None
+    where: str | None = None
+
+    def checked(self) -> TraceEvents:
+        """Return the same with a condition fit to stand in parentheses.
+
+        Raises: SqlRefused saying that it is the parameter `where`.
+        """
+        if self.where is None:
+            return self
+        return replace(self, where=checked_where(self.where, "traces"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultEvents:
+    """Which results are told; None does not filter."""
+
+    evaluator: str | None = None
+    rule: str | None = None
+    outcome: str | None = None
+    verdict: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """The next records, each with the place behind it, and the place behind all looked at."""
+
+    rows: Sequence[tuple[Place, Row]]
+    place: Place
+    more: bool
+
+
+def newest_traces(db: Database) -> Place:
+    """Return the place behind all traces so far."""
+    newest = db.rows("newest_traces")[0]
+    return newest["finished"], newest["seq"]
+
+
+def next_traces(db: Database, place: Place, wanted: TraceEvents) -> News:
+    """Return the traces that began or were finished after a place, as they stand now.
+
+    `wanted` is checked. A trace that late spans have opened again is told when it is finished.
+    Raises: SqlRefused if its condition does not run, or runs too long; Unavailable.
+    """
+    finished_before, seq_before = place
+    params = {**asdict(wanted), "limit": PAGE}
+    condition = params.pop("where")
+    with db.read() as cursor:
+        cursor.execute(statement("traces_begun_after"), params | {"seq": seq_before})
+        begun: list[tuple[int, bool]] = cursor.fetchall()
+        after = params | {"finished": finished_before}
+        cursor.execute(statement("traces_finished_after"), after)
+        finished: list[tuple[int, int, bool]] = cursor.fetchall()
+        chosen = [seq for seq, is_wanted in begun if is_wanted]
+        chosen += [seq for _, seq, is_wanted in finished if is_wanted]
+        shown = _shown(cursor, chosen, condition)
+    told: list[tuple[Place, int]] = [((finished_before, seq), seq) for seq, _ in begun]
+    last_seq = begun[-1][0] if begun else seq_before
+    told += [((position, last_seq), first_seq) for position, first_seq, _ in finished]
+    return News(
+        rows=[(at, shown[first_seq]) for at, first_seq in told if first_seq in shown],
+        place=told[-1][0] if told else place,
+        more=PAGE in (len(begun), len(finished)),
+    )
+
+
+def _shown(
+    cursor: duckdb.DuckDBPyConnection, first_seqs: Sequence[int], condition: str | None
+) -> dict[int, Row]:
+    """Return the traces that begin there and fulfil the condition, by where they begin."""
+    if first_seqs and condition is not None:
+        bounds = {
+            "low": min(first_seqs),
+            "high": max(first_seqs),
+            "first_seqs": orjson.dumps(first_seqs).decode(),
+        }
+        sql = statement("traces_that_match").replace("(true)", f"({condition})")
+        first_seqs = [seq for (seq,) in execute_where(cursor, sql, bounds)]
+    return {row["first_seq"]: row for row in show_traces(cursor, first_seqs)}
+
+
+def newest_results(db: Database) -> Place:
+    """Return the place behind all results so far."""
+    return (last_position(db),)
+
+
+def next_results(db: Database, place: Place, wanted: ResultEvents) -> News:
+    """Return the results on current revisions that were committed after a place.
+
+    Raises: Unavailable.
+    """
+    params: dict[str, Any] = {**asdict(wanted), "after": place[0], "limit": PAGE}
+    with db.read() as cursor:
+        rows = fetch_rows(cursor.execute(statement("results_after"), params))
+    told: list[tuple[Place, Row]] = [((row.pop("position"),), row) for row in rows]
+    return News(
+        rows=[(at, row) for at, row in told if row.pop("is_wanted")],
+        place=told[-1][0] if told else place,
+        more=len(told) == PAGE,
+    )
