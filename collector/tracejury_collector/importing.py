@@ -10,6 +10,7 @@ from tracejury.dialects import active
 from tracejury_collector.api.context import Encoding, Ingested, Signal
 from tracejury_collector.config import Limits
 from tracejury_collector.receive.otlp import Decoded, decode
+from tracejury_collector.redaction import NOTHING, Redactor
 from tracejury_collector.store.append import Appended, Appender
 from tracejury_collector.store.unread import UnreadLog
 
@@ -17,12 +18,12 @@ _STORED_AS: dict[Signal, Literal["spans", "logs"]] = {"traces": "spans", "logs":
 
 
 def make_ingest(
-    appender: Appender, unread: UnreadLog, limits: Limits
+    appender: Appender, unread: UnreadLog, limits: Limits, redactor: Redactor = NOTHING
 ) -> Callable[[Signal, Encoding, bytes], Future[Ingested]]:
     """Return the function that decodes one export request and stores it."""
 
     def ingest(signal: Signal, encoding: Encoding, body: bytes) -> Future[Ingested]:
-        decoded = decode(signal, encoding, body, limits)
+        decoded = decode(signal, encoding, body, limits, redactor)
         if counted := active().take_unread():
             unread.add(counted)
         answer: Future[Ingested] = Future()
@@ -32,7 +33,9 @@ def make_ingest(
             appender.account(_STORED_AS[signal], rejected=decoded.rejected)
             answer.set_result(_ingested(decoded, Appended(stored=0, duplicate=0)))
         else:
-            stored = appender.append(_STORED_AS[signal], decoded.table, decoded.rejected)
+            stored = appender.append(
+                _STORED_AS[signal], decoded.table, decoded.rejected, decoded.redacted
+            )
             stored.add_done_callback(lambda done: _answer(answer, decoded, done))
         return answer
 

@@ -31,6 +31,7 @@ from tracejury_collector.jury.building import CatalogSeats
 from tracejury_collector.jury.catalog import Catalog
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.outward import exporting, watching
+from tracejury_collector.redaction import Redactor
 from tracejury_collector.renormalizing import Renormalizer
 from tracejury_collector.runs.desk import RunDesk, free_by, refusal_by
 from tracejury_collector.runs.driver import RunDriver
@@ -113,6 +114,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
         renormalizer = Renormalizer(db, worker.revise, time.time_ns)
         worker.between(renormalizer.step)
         server = StoreServer(settings.store_socket, {"receiver": receivers, "jury": jury.handle})
+        redactor = Redactor(config.redact)
         context = ApiContext(
             db=db,
             config=config,
@@ -122,7 +124,8 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             budgets=budgets,
             runs=RunDesk(db, driver, definitions),
             renormalizer=renormalizer,
-            ingest=make_ingest(appender, unread, config.limits),
+            ingest=make_ingest(appender, unread, config.limits, redactor),
+            redactor=redactor,
             started_ns=time.time_ns(),
             version=version("tracejury"),
             listen=settings.listen,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any
 
 import re2
@@ -11,6 +11,11 @@ from pydantic import AfterValidator, StringConstraints
 MAX_PATTERN_CHARS = 10_000
 MAX_SHOWN_CHARS = 80
 MAX_MEMORY_BYTES = 64 << 20
+MAX_CANDIDATES = 20_000
+
+
+class TooMany(Exception):
+    """A text has more candidates than are checked."""
 
 
 def compiled(pattern: str, flags: str = "", *, captures: bool = True) -> Any:
@@ -49,12 +54,41 @@ class AnyOf:
         self._each.Compile()
         self._all = range(len(patterns))
 
+    def is_in(self, text: bytes) -> bool:
+        """Whether some pattern matches somewhere in the text."""
+        return bool(self._all) and self._any.search(text) is not None
+
     def matching(self, text: bytes) -> Sequence[int]:
         """The positions of the patterns that match somewhere in the text, in order."""
         if not self._all or self._any.search(text) is None:
             return ()
         # a set finds nothing where it would take too much memory; then each has to be tried
         return sorted(self._each.Match(text) or self._all)
+
+
+def matches(
+    expression: Any, text: bytes, group: int = 1, check: Callable[[str], bool] | None = None
+) -> Iterator[tuple[int, int]]:
+    """Start and end of each value that a pattern matches and a check takes.
+
+    The next is sought from the end of the value on, so that what stands between two values
+    belongs to both; where the check does not take a value, from its next part on.
+    Raises: TooMany past the most that are checked.
+    """
+    position = 0
+    for _ in range(MAX_CANDIDATES):
+        found = expression.search(text, position) if position <= len(text) else None
+        if found is None:
+            return
+        start, end = found.span(group)
+        if start < 0:  # the group took no part
+            start, end = found.span()
+        taken = check is None or check(decoded(text[start:end]))
+        if taken:
+            yield start, end
+        part = -1 if taken else text.find(b" ", start, end)
+        position = max(part if part >= 0 else end, position + 1)
+    raise TooMany
 
 
 def encoded(text: str) -> bytes:

@@ -146,11 +146,16 @@ def _is_evaluation(forest: Forest) -> bool:
 def _flags(forest: Forest) -> Flags:
     fields = [node.fields for node in forest.nodes]
     return Flags(
-        redacted=any(f.redacted for f in fields),
+        redacted=any(f.redacted for f in fields) or any(map(_is_redacted_beside, forest.nodes)),
         truncated=any(f.truncated for f in fields),
         not_captured=any(node.kind in _CONTENT_KINDS for node in forest.nodes)
         and not any(map(_has_content, forest.nodes)),
     )
+
+
+def _is_redacted_beside(node: Node) -> bool:
+    """Whether something was taken out of a log record of the span."""
+    return any("tracejury.redacted" in event.attributes for event in node.events)
 
 
 def _has_content(node: Node) -> bool:

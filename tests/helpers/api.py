@@ -26,6 +26,7 @@ from tracejury_collector.jury.building import CatalogSeats
 from tracejury_collector.jury.catalog import DescribedType
 from tracejury_collector.jury.describe import describe
 from tracejury_collector.jury.pool import JuryPool
+from tracejury_collector.redaction import Redactor
 from tracejury_collector.renormalizing import Renormalizer
 from tracejury_collector.runs.desk import RunDesk
 from tracejury_collector.runs.driver import RunDriver
@@ -130,6 +131,7 @@ def _context(
     appender: Appender,
     evaluator_types: list[DescribedType],
 ) -> ApiContext:
+    redactor = Redactor(config.redact)
     return ApiContext(
         db=db,
         config=config,
@@ -139,7 +141,8 @@ def _context(
         budgets=budgets,
         runs=runs,
         renormalizer=Renormalizer(db, worker.revise, worker._now_ns),
-        ingest=make_ingest(appender, UnreadLog(db), config.limits),
+        ingest=make_ingest(appender, UnreadLog(db), config.limits, redactor),
+        redactor=redactor,
         started_ns=START_NS,
         version="0.0.test",
         listen={"otlp_http": "127.0.0.1:4318"},

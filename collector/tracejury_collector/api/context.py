@@ -12,6 +12,7 @@ from tracejury_collector.definitions import Definitions
 from tracejury_collector.jury.budgets import Budgets
 from tracejury_collector.jury.catalog import DescribedType
 from tracejury_collector.jury.pool import JuryPool
+from tracejury_collector.redaction import NOTHING, Redactor
 from tracejury_collector.renormalizing import Renormalizer
 from tracejury_collector.runs.desk import RunDesk
 from tracejury_collector.store.database import Database
@@ -41,6 +42,7 @@ class ApiContext:
     `listen` says where the service really listens: grpc, otlp_http, api -> "host:port".
     `dialect_files` names the file of each dialect that a user brings.
     `evaluator_types` are those built in and those of plugins.
+    `redactor` takes out of what is given over the API what must not be stored.
     `ready` says whether the service does its work yet.
     """
 
@@ -58,4 +60,5 @@ class ApiContext:
     listen: Mapping[str, str] = field(default_factory=dict)
     dialect_files: Mapping[str, str] = field(default_factory=dict)
     evaluator_types: Sequence[DescribedType] = ()
+    redactor: Redactor = NOTHING
     ready: Callable[[], bool] = lambda: True

@@ -18,12 +18,15 @@ from tracejury_collector.api.dependencies import Context, ListQuery, problems
 from tracejury_collector.api.details import label
 from tracejury_collector.api.paths import anything
 from tracejury_collector.api.times import parse_time
-from tracejury_collector.errors import MalformedRequest, NotFound
+from tracejury_collector.errors import InvalidRequest, MalformedRequest, NotFound
+from tracejury_collector.redaction import Found, Redactor
 from tracejury_collector.store import labels as store
+from tracejury_evaluators.patterns import TooMany
 
 router = APIRouter(tags=["labels"])
 
 DEFAULT_PROJECT = "default"
+_TEXTS = ("name", "value", "comment", "author", "session_id", "project")
 
 
 class LabelQuery(ListQuery):
@@ -50,9 +53,10 @@ def add_labels(context: Context, given: LabelsInput) -> LabelsStored:
 
     A label with the id of one that is stored takes its place; without an id it gets one.
     """
-    now_ns = time.time_ns()
-    labels = [_label(item, now_ns) for item in given.items]
-    found = store.add_labels(context.db, labels, now_ns)
+    now_ns, redacted = time.time_ns(), Found()
+    items = [_redacted(context.redactor, item, redacted) for item in given.items]
+    labels = [_label(item, now_ns) for item in items]
+    found = store.add_labels(context.db, labels, now_ns, redacted)
     return LabelsStored(
         items=[label(store.as_row(found.labels[item.label_id], now_ns)) for item in labels],
         added=found.added,
@@ -60,6 +64,26 @@ def add_labels(context: Context, given: LabelsInput) -> LabelsStored:
         unchanged=found.unchanged,
         unknown=store.unknown_targets(context.db, labels),
     )
+
+
+def _redacted(redactor: Redactor, given: LabelInput, found: Found) -> LabelInput:
+    """Return the label without what must not be stored.
+
+    Raises: InvalidRequest where its id holds something of that, or it cannot be looked through.
+    """
+    if not redactor.is_active:
+        return given
+    here = Found()
+    try:
+        redactor.text(given.label_id or "", here)
+        if here:
+            raise InvalidRequest(
+                f"label_id holds what is redacted here ({', '.join(here)}); choose another id"
+            )
+        texts = {name: value for name in _TEXTS if isinstance(value := getattr(given, name), str)}
+        return given.model_copy(update=redactor.attributes(texts, found))
+    except TooMany:
+        raise InvalidRequest("a label holds too much to be looked through; shorten it") from None
 
 
 def _label(given: LabelInput, now_ns: int) -> Label:

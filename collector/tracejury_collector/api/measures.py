@@ -13,6 +13,7 @@ from tracejury.rest import DefinitionKind
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.outward_measures import outward_metrics
 from tracejury_collector.metrics import counter, gauge, gauges
+from tracejury_collector.store.database import REDACTED
 from tracejury_collector.store.reads import count_open_traces
 from tracejury_collector.store.runs import jobs_of_runs, running_runs
 from tracejury_collector.store.unread import Unread, list_unread
@@ -23,13 +24,22 @@ UNREAD_SERIES: Final = 100
 def service_metrics(context: ApiContext) -> Iterator[Metric]:
     """Yield the service's metrics as they are now."""
     counts = context.db.counters()
-    records: dict[tuple[str, ...], int] = {(s, name): n for (name, s), n in counts.items()}
+    records: dict[tuple[str, ...], int] = {
+        (s, name): n for (name, s), n in counts.items() if s != REDACTED
+    }
     yield counter(
         "tracejury_records",
         "Spans and log records by what became of them: "
         "received = stored + duplicate + rejected + shed. Outlives restarts.",
         ["signal", "result"],
         records,
+    )
+    yield counter(
+        "tracejury_redactions",
+        "Values taken out before anything was stored, by the pattern that found them; those of "
+        "resent records again. Outlives restarts.",
+        ["pattern"],
+        {(name,): n for (name, s), n in counts.items() if s == REDACTED},
     )
     yield counter(
         "tracejury_traces_finished",

@@ -29,6 +29,7 @@ from tracejury_collector.config.reading import (
     without_jury,
     without_outward,
 )
+from tracejury_collector.config.redaction import ATTRIBUTE, KnownPattern, RedactionSettings
 from tracejury_collector.config.sections import (
     CompletionSettings,
     JudgeSettings,
@@ -43,6 +44,7 @@ from tracejury_collector.config.settings import (
 
 __all__ = [
     "ALWAYS",
+    "ATTRIBUTE",
     "DEFAULT_EVALUATORS",
     "DEFAULT_RULES",
     "RUNS",
@@ -55,10 +57,12 @@ __all__ = [
     "JudgeSettings",
     "JurySettings",
     "KeySettings",
+    "KnownPattern",
     "Limits",
     "Listen",
     "OtlpExportSettings",
     "PassRateSettings",
+    "RedactionSettings",
     "RuleSpec",
     "SampleSpec",
     "StorageSettings",

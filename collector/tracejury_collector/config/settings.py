@@ -19,6 +19,7 @@ from tracejury_collector.config.judging import (
 )
 from tracejury_collector.config.outward import MAX_ALERTS, AlertName, AlertSpec, ExportSettings
 from tracejury_collector.config.querying import QuerySettings
+from tracejury_collector.config.redaction import RedactionSettings
 from tracejury_collector.config.sections import (
     CompletionSettings,
     DefinitionSettings,
@@ -40,6 +41,7 @@ class Config(Section):
     keys: KeySettings = KeySettings()
     receivers: int = Field(default=1, gt=0, le=16, description="number of receiver processes")
     limits: Limits = Limits()
+    redact: RedactionSettings = RedactionSettings()
     completion: CompletionSettings = CompletionSettings()
     database: StorageSettings = StorageSettings()
     sql: QuerySettings = QuerySettings()

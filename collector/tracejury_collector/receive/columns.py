@@ -22,6 +22,8 @@ from tracejury_collector.receive.records import (
     Scope,
     text_or_empty,
 )
+from tracejury_collector.receive.redacting import Redacting
+from tracejury_collector.redaction import NOTHING, Found, Redactor
 from tracejury_collector.store.schema import LOG_SCHEMA, SPAN_SCHEMA
 
 _OTEL_KINDS = ("unspecified", "internal", "server", "client", "producer", "consumer")
@@ -36,8 +38,12 @@ class Rows:
     schema: pa.Schema
     types: list[pa.DataType]
 
-    def __init__(self, shared_bytes: int) -> None:
-        """Take rows that repeat at most `shared_bytes` of resource and scope in all."""
+    def __init__(self, shared_bytes: int, redactor: Redactor = NOTHING) -> None:
+        """Take rows that repeat at most `shared_bytes` of resource and scope in all.
+
+        What the redactor finds is taken out of them.
+        """
+        self._redacting = Redacting(redactor) if redactor.is_active else None
         self._rows: list[tuple[Any, ...]] = []
         self._shared_bytes = self._shared_left = shared_bytes
         self.rejected: Counter[str] = Counter()
@@ -45,6 +51,18 @@ class Rows:
     def reject(self, reason: str, count: int = 1) -> None:
         """Count `count` spans or log records that cannot be taken."""
         self.rejected[reason] += count
+
+    def scope(self, scope: Scope) -> Scope:
+        """Return the scope as its rows are to be added under it.
+
+        Raises: Rejected
+        """
+        return self._redacting.scope(scope) if self._redacting else scope
+
+    @property
+    def redacted(self) -> Found:
+        """How often something was taken out, by its name."""
+        return self._redacting.found if self._redacting else Found()
 
     def table(self) -> pa.Table:
         """Return the rows as one table; a row that Arrow cannot hold is rejected alone."""
@@ -88,9 +106,11 @@ class SpanRows(Rows):
     def add(self, scope: Scope, span: RawSpan) -> None:
         """Add one span under `scope`, its canonical fields resolved.
 
-        Raises: TooLarge
+        Raises: TooLarge, Rejected
         """
         self._share(scope)
+        if self._redacting:
+            span = self._redacting.span(scope, span)
         resource = scope.resource
         attributes = orjson.dumps(span.attributes)
         events = _events_json(span.events)
@@ -159,9 +179,11 @@ class LogRows(Rows):
     def add(self, scope: Scope, log: RawLog) -> None:
         """Add one log record under `scope`.
 
-        Raises: TooLarge
+        Raises: TooLarge, Rejected
         """
         self._share(scope)
+        if self._redacting:
+            log = self._redacting.log(scope, log)
         resource = scope.resource
         attributes, body = orjson.dumps(log.attributes), orjson.dumps(log.body)
         high, low = _content_hash(scope, [*log[:7], *log[9:]], body + attributes)

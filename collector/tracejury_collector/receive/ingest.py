@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from tracejury_collector.receive.admission import Admission, Reservation
 from tracejury_collector.receive.decompress import decompress
 from tracejury_collector.receive.otlp import Encoding, Signal, decode
 from tracejury_collector.receive.store_client import StoreClient, StoreSignal, to_ipc
+from tracejury_collector.redaction import NOTHING, Redactor
 
 _DECODERS = 1
 _STORE_SIGNALS: dict[Signal, StoreSignal] = {"traces": "spans", "logs": "logs"}
@@ -39,13 +40,21 @@ class _Prepared(NamedTuple):
     rows: int
     rejected: int
     message: str
+    redacted: Mapping[str, int]
 
 
 class Ingest:
     """Takes export requests until it is told to drain."""
 
-    def __init__(self, store: StoreClient, accounts: Accounts, limits: Limits) -> None:
+    def __init__(
+        self,
+        store: StoreClient,
+        accounts: Accounts,
+        limits: Limits,
+        redactor: Redactor = NOTHING,
+    ) -> None:
         self.limits = limits
+        self._redactor = redactor
         self._draining = False
         self._requests = 0
         self._idle = asyncio.Event()
@@ -117,17 +126,22 @@ class Ingest:
     def _decode(self, request: ExportRequest) -> _Prepared:
         limits = self.limits
         body = decompress(request.body, request.compression, limits.decompressed_bytes)
-        decoded = decode(request.signal, request.encoding, body, limits)
+        decoded = decode(request.signal, request.encoding, body, limits, self._redactor)
         rows = decoded.table.num_rows if decoded.table is not None else 0
         payload = to_ipc(decoded.table) if decoded.table is not None and rows else None
-        return _Prepared(payload, rows, decoded.rejected, decoded.message)
+        return _Prepared(payload, rows, decoded.rejected, decoded.message, decoded.redacted)
 
     async def _commit(self, signal: StoreSignal, prepared: _Prepared, arrived_ns: int) -> None:
         rows, rejected = prepared.rows, prepared.rejected
         try:
             if prepared.payload is not None:
                 await self._store.append(
-                    signal, prepared.payload, rows=rows, rejected=rejected, arrived_ns=arrived_ns
+                    signal,
+                    prepared.payload,
+                    rows=rows,
+                    rejected=rejected,
+                    arrived_ns=arrived_ns,
+                    redacted=prepared.redacted,
                 )
             elif rejected:
                 async with asyncio.timeout(self.limits.commit):

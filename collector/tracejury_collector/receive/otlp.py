@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pyarrow as pa
 from tracejury_collector.config import Limits
 from tracejury_collector.receive import metrics, otlp_json, otlp_proto
 from tracejury_collector.receive.columns import LogRows, Rows, SpanRows
+from tracejury_collector.redaction import NOTHING, Redactor
 
 Signal = Literal["traces", "logs", "metrics"]
 Encoding = Literal["protobuf", "json"]
@@ -21,14 +23,24 @@ _METRICS_REFUSED = "metrics are not kept here; send traces and logs"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoded:
-    """One request: the rows to store, how many items were rejected, and why."""
+    """One request: the rows to store, how many items were rejected, and why.
+
+    `redacted` says how often something was taken out of them, by its name.
+    """
 
     table: pa.Table | None
     rejected: int = 0
     message: str = ""
+    redacted: Mapping[str, int] = field(default_factory=dict)
 
 
-def decode(signal: Signal, encoding: Encoding, body: bytes, limits: Limits) -> Decoded:
+def decode(
+    signal: Signal,
+    encoding: Encoding,
+    body: bytes,
+    limits: Limits,
+    redactor: Redactor = NOTHING,
+) -> Decoded:
     """Return the rows of an export request; what cannot be taken is rejected one by one.
 
     Raises: MalformedRequest where the body as a whole cannot be read; TooLarge.
@@ -37,11 +49,11 @@ def decode(signal: Signal, encoding: Encoding, body: bytes, limits: Limits) -> D
         count = metrics.count_data_points(encoding, body)
         return Decoded(table=None, rejected=count, message=_METRICS_REFUSED if count else "")
     if signal == "traces":
-        spans = SpanRows(limits.decompressed_bytes)
+        spans = SpanRows(limits.decompressed_bytes, redactor)
         decode_spans = otlp_proto.decode_spans if encoding == "protobuf" else otlp_json.decode_spans
         decode_spans(body, spans, limits)
         return _decoded(spans, "spans")
-    logs = LogRows(limits.decompressed_bytes)
+    logs = LogRows(limits.decompressed_bytes, redactor)
     decode_logs = otlp_proto.decode_logs if encoding == "protobuf" else otlp_json.decode_logs
     decode_logs(body, logs, limits)
     return _decoded(logs, "log records")
@@ -50,7 +62,10 @@ def decode(signal: Signal, encoding: Encoding, body: bytes, limits: Limits) -> D
 def _decoded(rows: Rows, noun: str) -> Decoded:
     table = rows.table()
     return Decoded(
-        table=table, rejected=rows.rejected.total(), message=_message(rows.rejected, noun)
+        table=table,
+        rejected=rows.rejected.total(),
+        message=_message(rows.rejected, noun),
+        redacted=rows.redacted,
     )
 
 

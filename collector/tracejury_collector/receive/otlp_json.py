@@ -70,11 +70,15 @@ def _decode(
 ) -> None:
     document = json_split.load(body, path, limits)
     count = 0
-    for scope, items in _scopes(document.root, path, limits):
+    for found, items in _scopes(document.root, path, limits):
         count += len(items)
         check_count(count, limits)
-        if isinstance(scope, Rejected):
-            rows.reject(str(scope), len(items))
+        try:
+            if isinstance(found, Rejected):
+                raise found
+            scope = rows.scope(found)
+        except Rejected as rejected:
+            rows.reject(str(rejected), len(items))
             continue
         for item in items:
             try:

@@ -68,11 +68,15 @@ def _decode(
     body: bytes, rows: R, limits: Limits, add: Callable[[bytes, Scope, R, Limits], None]
 ) -> None:
     count = 0
-    for scope, items in _scopes(body, limits):
+    for found, items in _scopes(body, limits):
         count += len(items)
         check_count(count, limits)
-        if isinstance(scope, Rejected):
-            rows.reject(str(scope), len(items))
+        try:
+            if isinstance(found, Rejected):
+                raise found
+            scope = rows.scope(found)
+        except Rejected as rejected:
+            rows.reject(str(rejected), len(items))
             continue
         for item in items:
             try:

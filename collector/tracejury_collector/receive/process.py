@@ -13,6 +13,7 @@ from tracejury_collector.receive import grpc, http, unread
 from tracejury_collector.receive.accounts import Accounts
 from tracejury_collector.receive.ingest import Ingest
 from tracejury_collector.receive.store_client import StoreClient
+from tracejury_collector.redaction import Redactor
 
 _DRAIN_S = 2.5
 _CLOSE_S = 1
@@ -38,7 +39,7 @@ async def run(settings: ReceiverSettings, stop: asyncio.Event) -> None:
     limits = settings.config.limits
     store = StoreClient(settings.store_socket, commit_s=limits.commit)
     accounts = Accounts(store)
-    ingest = Ingest(store, accounts, limits)
+    ingest = Ingest(store, accounts, limits, Redactor(settings.config.redact))
     await store.start()
     end = asyncio.Event()
     reporting = {

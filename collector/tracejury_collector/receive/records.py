@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import orjson
@@ -14,9 +15,12 @@ _ZERO_SPAN_ID = bytes(8)
 
 
 class Resource:
-    """What the spans of one resource have in common, made ready once."""
+    """What the spans of one resource have in common, made ready once.
 
-    __slots__ = ("attributes", "json", "project", "schema_url", "service_name")
+    `redacted` names what was taken out of it.
+    """
+
+    __slots__ = ("attributes", "json", "project", "redacted", "schema_url", "service_name")
 
     def __init__(
         self,
@@ -24,6 +28,7 @@ class Resource:
         dropped: int = 0,
         entity_refs: list[dict[str, Any]] | None = None,
         schema_url: str = "",
+        redacted: Collection[str] = (),
     ) -> None:
         document: dict[str, Any] = {"attributes": attributes}
         if dropped:
@@ -31,6 +36,7 @@ class Resource:
         if entity_refs:
             document["entity_refs"] = entity_refs
         self.attributes = attributes
+        self.redacted = redacted
         self.json = orjson.dumps(document)
         self.schema_url = schema_url
         self.project = text_or_empty(attributes.get("tracejury.project")) or "default"
@@ -38,9 +44,12 @@ class Resource:
 
 
 class Scope:
-    """What the spans of one instrumentation scope have in common, made ready once."""
+    """What the spans of one instrumentation scope have in common, made ready once.
 
-    __slots__ = ("identity", "json", "name", "resource", "schema_url")
+    `redacted` names what was taken out of it, or of its resource.
+    """
+
+    __slots__ = ("identity", "json", "name", "redacted", "resource", "schema_url")
 
     def __init__(
         self,
@@ -50,6 +59,7 @@ class Scope:
         attributes: dict[str, Plain] | None = None,
         dropped: int = 0,
         schema_url: str = "",
+        redacted: Collection[str] = (),
     ) -> None:
         document: dict[str, Any] = {"name": name, "version": version}
         if attributes:
@@ -57,6 +67,7 @@ class Scope:
         if dropped:
             document["dropped_attributes_count"] = dropped
         self.resource = resource
+        self.redacted = redacted
         self.name = name
         self.json = orjson.dumps(document)
         self.schema_url = schema_url

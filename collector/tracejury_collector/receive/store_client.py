@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import itertools
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -24,6 +25,7 @@ StoreSignal = Literal["spans", "logs"]
 
 _FIRST_DELAY_S = 0.05
 _LONGEST_DELAY_S = 0.5
+_NOTHING: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +78,11 @@ class StoreClient:
         rows: int,
         rejected: int,
         arrived_ns: int,
+        redacted: Mapping[str, int] = _NOTHING,
     ) -> Appended:
         """Return what became of the rows in `payload` (an Arrow IPC stream) once committed.
+
+        `redacted` says what was taken out of them, by name.
 
         Raises: Unavailable when the store did not commit in time.
         """
@@ -87,6 +92,7 @@ class StoreClient:
             "rejected": rejected,
             "rows": rows,
             "arrived_ns": arrived_ns,
+            "redacted": redacted,
         }
         answer = await self._request(header, memoryview(payload), self._commit_s)
         return Appended(stored=answer["stored"], duplicate=answer["duplicate"])

@@ -15,6 +15,8 @@ from typing import Any, TypeAlias
 
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
+from tracejury_collector.redaction import Base64
+
 Plain: TypeAlias = "str | bool | int | float | list[Plain] | dict[str, Plain] | None"
 
 _INT64 = range(-(1 << 63), 1 << 63)
@@ -47,7 +49,7 @@ def proto_value(value: AnyValue, depth: int) -> Plain:
         _check_depth(depth)
         return {item.key: proto_value(item.value, depth - 1) for item in value.kvlist_value.values}
     if kind == "bytes_value":
-        return base64.b64encode(value.bytes_value).decode()
+        return Base64.of(value.bytes_value)
     return None
 
 
@@ -196,7 +198,7 @@ def _json_bool(value: object, _depth: int) -> bool:
 
 
 def _json_bytes(value: object, _depth: int) -> str:
-    return base64.b64encode(decode_base64(value, "bytesValue")).decode()
+    return Base64.of(decode_base64(value, "bytesValue"))
 
 
 def decode_base64(value: object, what: str) -> bytes:

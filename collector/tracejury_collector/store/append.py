@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Literal
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.store.batch import conform, join, numbered
-from tracejury_collector.store.database import Database
+from tracejury_collector.store.database import NOTHING, REDACTED, Database
 from tracejury_collector.store.dedup import WINDOW_NS, WINDOW_ROWS, DedupWindow, Run, Sifted
 from tracejury_collector.store.labels import counted, read_labels, write_labels
 from tracejury_collector.store.statements import statement
@@ -42,6 +42,7 @@ class _Append:
     signal: Signal
     table: pa.Table
     rejected: int
+    redacted: Mapping[str, int]
     alone: bool = False
     future: Future[Appended] = field(default_factory=Future)
 
@@ -67,14 +68,23 @@ class Appender:
         self._window = DedupWindow()
         self._next_seq, self._last_ns = self._load()
 
-    def append(self, signal: Signal, table: pa.Table, rejected: int) -> Future[Appended]:
+    def append(
+        self,
+        signal: Signal,
+        table: pa.Table,
+        rejected: int,
+        redacted: Mapping[str, int] = NOTHING,
+    ) -> Future[Appended]:
         """Store the rows that are new; resolves once they are on disk.
 
-        `rejected` rows of the same request never became part of the table; they are counted.
+        `rejected` rows of the same request never became part of the table; they are counted, and
+        so is what was `redacted` in the others, by name.
 
         Raises: MalformedRequest when the table is not as the schema of the signal says.
         """
-        append = _Append(signal=signal, table=conform(signal, table), rejected=rejected)
+        append = _Append(
+            signal=signal, table=conform(signal, table), rejected=rejected, redacted=redacted
+        )
         append.future.set_running_or_notify_cancel()  # what is handed over cannot be taken back
         with self._lock:
             self._waiting.append(append)
@@ -207,6 +217,8 @@ class Appender:
             stored=sum(answer.stored for answer in found),
             duplicate=sum(answer.duplicate for answer in found),
         )
+        for append in part:
+            self._db.tally(REDACTED, **append.redacted)
 
     def _load(self) -> tuple[int, int]:
         """Fill the window from the database; return the next seq and the time of the newest row."""

@@ -18,6 +18,10 @@ from tracejury_collector.store.writer import Writer
 
 T = TypeVar("T")
 
+REDACTED = "redacted"
+"""As what `Database.tally` counts values that were taken out before storage, by pattern."""
+NOTHING: Mapping[str, int] = {}
+
 
 class Database:
     """One DuckDB file: writes wait for the group commit, reads have cursors of their own."""
@@ -62,7 +66,7 @@ class Database:
             pass
         return False
 
-    def tally(self, signal: str, **counts: int) -> None:
+    def tally(self, signal: str, /, **counts: int) -> None:
         """Add to the counters of `signal`; only inside an operation, committed with it."""
         self._writer.tally(signal, counts)
 

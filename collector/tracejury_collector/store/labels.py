@@ -18,7 +18,7 @@ from tracejury_collector.store.columns import (
     arrow_table,
     text_or_null,
 )
-from tracejury_collector.store.database import Database
+from tracejury_collector.store.database import NOTHING, REDACTED, Database
 from tracejury_collector.store.registered import registered
 from tracejury_collector.store.statements import statement
 
@@ -141,8 +141,12 @@ def write_labels(
     return found
 
 
-def add_labels(db: Database, labels: Sequence[Label], now_ns: int) -> Changes:
+def add_labels(
+    db: Database, labels: Sequence[Label], now_ns: int, redacted: Mapping[str, int] = NOTHING
+) -> Changes:
     """Store labels given over the API; return once they are on disk.
+
+    What was taken out of them is counted by name.
 
     Raises: Unavailable
     """
@@ -150,6 +154,7 @@ def add_labels(db: Database, labels: Sequence[Label], now_ns: int) -> Changes:
     def write(connection: duckdb.DuckDBPyConnection) -> Changes:
         found = write_labels(connection, labels, now_ns)
         db.tally("labels", **counted(found))
+        db.tally(REDACTED, **redacted)
         return found
 
     return db.write(write).result()

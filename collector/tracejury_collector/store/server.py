@@ -41,6 +41,7 @@ class _Append(BaseModel):
     rejected: int = Field(ge=0)
     rows: int = Field(ge=0)
     arrived_ns: int = Field(ge=0)
+    redacted: dict[str, int] = {}
 
 
 class _Account(BaseModel):
@@ -184,7 +185,7 @@ class ReceiverDesk:
             return {"op": "noted"}
         table = _decode(payload, request.rows)
         done = await asyncio.wrap_future(
-            self._appender.append(request.signal, table, request.rejected)
+            self._appender.append(request.signal, table, request.rejected, request.redacted)
         )
         self._lag.note(request.arrived_ns, time.time_ns())
         return {"op": "appended", "stored": done.stored, "duplicate": done.duplicate}

@@ -14,11 +14,10 @@ from tracejury.evaluator.base import C
 from tracejury.result import Score, Skip
 from tracejury.trace import Trace
 from tracejury_evaluators.facts import counted
-from tracejury_evaluators.patterns import decoded
+from tracejury_evaluators.patterns import TooMany, decoded, matches
 from tracejury_evaluators.safety.passages import Passage, Place, look
 
 MAX_FINDINGS = 100
-MAX_CANDIDATES = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +29,6 @@ class Hit:
 
 
 Finder = Callable[[str], Iterable[Hit]]
-
-
-class TooMany(Exception):
-    """A text has more candidates than are checked."""
 
 
 class Scan(Evaluator[C], Generic[C]):
@@ -88,23 +83,10 @@ def candidates(
 ) -> Iterator[str]:
     """The values that a pattern matches and a check takes.
 
-    The next is sought from the end of the value on, so that what stands between two values
-    belongs to both; where the check does not take a value, from its next part on.
     Raises: TooMany past the most that are checked.
     """
-    position = 0
-    for _ in range(MAX_CANDIDATES):
-        found = expression.search(text, position) if position <= len(text) else None
-        if found is None:
-            return
-        start, end = found.span(group)
-        value = decoded(text[start:end])
-        taken = check is None or check(value)
-        if taken:
-            yield value
-        part = -1 if taken else text.find(b" ", start, end)
-        position = max(part if part >= 0 else end, position + 1)
-    raise TooMany
+    for start, end in matches(expression, text, group, check):
+        yield decoded(text[start:end])
 
 
 def masked(text: str) -> str:

@@ -19,8 +19,12 @@ MAX_LAYERS = 3
 MAX_DEPTH = 64
 MAX_REPR_CHARS = 200_000
 REDACTED = frozenset(
-    {"<REDACTED>", "[REDACTED]", "__REDACTED__", "<redacted>", "<elided>", "REDACTED"}
+    {
+        *("<REDACTED>", "[REDACTED]", "__REDACTED__", "<redacted>", "<elided>", "REDACTED"),
+        "[redacted:attribute]",
+    }
 )
+_PLACEHOLDER_CHARS = 20
 PLACEHOLDERS = REDACTED | {"", "N/A", "<not specified>", "<not serializable>"}
 _NO_NAMES = frozenset({"unknown", "Unknown", "UNKNOWN"})
 _OPENERS = frozenset('{["( \n\t\r')
@@ -162,13 +166,15 @@ def _repr(value: Any) -> str:
 
 def is_blank(value: Any) -> bool:
     """Whether nothing or only a placeholder was recorded."""
-    return value is None or (isinstance(value, str) and len(value) < 20 and value in PLACEHOLDERS)
+    return value is None or (
+        isinstance(value, str) and len(value) <= _PLACEHOLDER_CHARS and value in PLACEHOLDERS
+    )
 
 
 def to_content(value: Any) -> str | None:
     """The recorded text, None where nothing or only a placeholder was recorded."""
     if isinstance(value, str):
-        return None if len(value) < 20 and value in PLACEHOLDERS else value
+        return None if len(value) <= _PLACEHOLDER_CHARS and value in PLACEHOLDERS else value
     return None if value is None else to_text(value)
 
 
@@ -212,7 +218,7 @@ def to_amount(value: Any) -> float | None:
 
 def is_redacted(value: Any) -> bool:
     """Whether the value is only a mark that something was removed."""
-    return isinstance(value, str) and len(value) < 20 and value in REDACTED
+    return isinstance(value, str) and len(value) <= _PLACEHOLDER_CHARS and value in REDACTED
 
 
 def is_truncated(text: str) -> bool:

@@ -65,6 +65,7 @@ DIALECT = Dialect(
         *attrs("error_message", CURRENT + 1, "error.message", "exception.message"),
         *attrs("failed", GENERIC, "is_error", kinds="tool"),
         *attrs("succeeded", GENERIC, "success", kinds="tool"),
+        *attrs("redacted", CURRENT, "tracejury.redacted"),
         *attrs("query", GENERIC + 10, "input", "query", kinds="retriever reranker"),
         *attrs("documents", GENERIC + 10, "output", kinds="retriever"),
     ),

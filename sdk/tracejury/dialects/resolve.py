@@ -138,7 +138,8 @@ class Reading:
         elif self.kind == "agent" and not fields.agent_name:
             fields.agent_name = self.tables.name_part(self.name, "agent")
         if self.plan.marked:
-            fields.redacted = fields.redacted or is_true(self.first("redacted"))
+            removed = self.first("redacted")
+            fields.redacted = fields.redacted or is_true(removed) or isinstance(removed, list)
             fields.truncated = fields.truncated or is_true(self.first("truncated"))
         return fields
 
