@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.worker import Bench, Clock, bench, root
-from tracejury.result import Score, Spent
-from tracejury_collector.config import Budget
+from tests.unit.test_jury_lines import MODEL, job, seat
+from tracejury.result import Failure, Score, Spent
+from tracejury_collector.config import Budget, JudgeSettings
 from tracejury_collector.in_force import budget_refusal
 from tracejury_collector.jury.budgets import (
     DAY_NS,
@@ -23,6 +24,7 @@ from tracejury_collector.jury.budgets import (
     Refused,
     Wait,
 )
+from tracejury_collector.jury.gate import Gate, Ticket
 
 JUDGE = "f1"
 CENT = Spent(usd=0.01, input_tokens=90, output_tokens=10)
@@ -84,6 +86,44 @@ def test_a_price_that_is_unknown_ends_a_budget_in_dollars(store: Bench) -> None:
     assert isinstance(refused, Refused)
     assert "tokens_per_day" in refused.reason
     assert isinstance(gate.admit("r", "another"), Admitted)
+
+
+def test_an_endpoint_that_does_not_tell_what_it_takes_is_not_asked_under_a_budget(
+    store: Bench,
+) -> None:
+    gate = budgets(store, r=Budget(tokens_per_day=1000))
+    gate.settle(admitted(gate.admit("r", JUDGE)), Spent())
+    refused = gate.admit("r", JUDGE)
+    assert isinstance(refused, Refused)
+    assert "does not tell what it takes" in refused.reason
+
+
+def test_what_is_not_told_later_is_charged_as_expected(store: Bench) -> None:
+    gate = budgets(store, r=Budget(tokens_per_day=1000))
+    gate.settle(admitted(gate.admit("r", JUDGE)), CENT)
+    gate.settle(admitted(gate.admit("r", JUDGE)), Spent())
+    assert gate.states()[0].spent == Amount(usd=0.02, tokens=200)
+    assert isinstance(gate.admit("r", JUDGE), Admitted)
+
+
+@pytest.mark.parametrize("kind", ["JudgeTimeout", "JudgeUnavailable", "JudgeRejected"])
+def test_a_call_that_nobody_answered_does_not_end_a_budget(store: Bench, kind: str) -> None:
+    kept = budgets(store, r=Budget(tokens_per_day=1000))
+    doors = Gate(JudgeSettings(), kept, store.clock)
+    asking = job(store.clock(), "", seat("judge", waits=True, asked=(MODEL,)))
+    assert isinstance(doors.enter(asking), Ticket)
+    doors.leave(asking, Failure(kind, "no answer", spent=Spent()))
+    assert isinstance(doors.enter(asking), Ticket)
+    doors.leave(asking, Score(1.0, spent=Spent()))
+    assert "does not tell what it takes" in str(doors.enter(asking))
+
+
+@pytest.mark.parametrize("spent", [None, Spent(usd=0.0, input_tokens=0, output_tokens=0)])
+def test_what_cost_nothing_tells_nothing_of_the_next(store: Bench, spent: Spent | None) -> None:
+    gate = budgets(store, r=Budget(tokens_per_day=1000))
+    gate.settle(admitted(gate.admit("r", JUDGE)), spent)
+    assert isinstance(gate.admit("r", JUDGE), Admitted)
+    assert isinstance(gate.admit("r", JUDGE), Wait)
 
 
 def test_a_judgement_that_died_is_charged_as_expected(store: Bench) -> None:

@@ -14,6 +14,7 @@ from tracejury_collector.jury.breaker import Breaker, BreakerPolicy
 from tracejury_collector.jury.gate import Gate, Hold, Ticket, with_spent
 from tracejury_collector.jury.jobs import Job
 from tracejury_collector.jury.rates import Rate
+from tracejury_evaluators.endpoint import Asked
 
 POLICY = BreakerPolicy(open_after=3, pause_s=10.0, longest_pause_s=25.0)
 OUT = Failure("JudgeUnavailable", "status 500", spent=Spent())
@@ -180,6 +181,19 @@ def test_other_outcomes_stand_and_open_nothing(outcome: Outcome) -> None:
     for n in range(9):
         assert run(doors, asking(now, f"j{n}"), outcome) is None
     assert [state for _, state in doors.places()] == ["closed"]
+
+
+def test_who_asks_several_endpoints_does_not_tell_which_of_them_failed() -> None:
+    now = Now()
+    doors, other = gate(now), Asked(model="openai:gpt-5", url="http://other/v1")
+    both = job(now.ns(), "", seat("both", waits=True, asked=(MODEL, other)))
+    for _ in range(5):
+        assert run(doors, both, OUT) is None
+    assert {state for _, state in doors.places()} == {"closed"}
+    for _ in range(3):
+        run(doors, asking(now), OUT)
+    states = {place.asked: state for place, state in doors.places()}
+    assert states == {MODEL: "open", other: "closed"}
 
 
 def test_limits_of_requests_and_tokens_hold_for_each_model() -> None:

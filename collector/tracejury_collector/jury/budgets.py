@@ -18,6 +18,8 @@ from tracejury_collector.store.database import Database
 from tracejury_collector.store.spending import spent_since
 
 DAY_NS = 86_400 * 1_000_000_000
+UNTOLD = Spent()
+"""What a judgement took whose endpoint does not tell."""
 OVERALL = ""
 """The account that every judgement is charged to; each rule has one of its own besides."""
 
@@ -74,6 +76,7 @@ class _Account:
 
     spent: Amount = field(default_factory=Amount)
     unpriced: set[str] = field(default_factory=set)
+    untold: set[str] = field(default_factory=set)
     in_flight: dict[int, Amount | None] = field(default_factory=dict)
 
 
@@ -126,15 +129,18 @@ class Budgets:
     def settle(self, admitted: Admitted, spent: Spent | None) -> None:
         """Charge what a judgement took; None where it ended without saying, as when killed.
 
-        What was asked of a model and not answered for is charged as expected.
+        What was asked of a model and not answered for is charged as expected; an evaluator whose
+        first judgement is not told the price of is refused from then on.
         """
         with self._lock:
             self._turn_the_day()
             reserved = None
             for name in _accounts_of(admitted.rule):
                 reserved = self._accounts[name].in_flight.pop(admitted.number, None)
-            if spent is None:
+            if spent is None or spent == UNTOLD:
                 self._charge(admitted.rule, admitted.identity, reserved or Amount(), Amount())
+                if spent is not None and reserved is None:
+                    self._distrust(admitted)
                 return
             taken = Amount(
                 usd=spent.usd or 0.0, tokens=(spent.input_tokens or 0) + (spent.output_tokens or 0)
@@ -164,11 +170,17 @@ class Budgets:
             for account in self._accounts.values():
                 account.spent = Amount()
                 account.unpriced.clear()
+                account.untold.clear()
+
+    def _distrust(self, admitted: Admitted) -> None:
+        for name in _accounts_of(admitted.rule):
+            self._accounts[name].untold.add(admitted.identity)
 
     def _charge(
         self, rule: str, identity: str, spent: Amount, most: Amount, *, is_unpriced: bool = False
     ) -> None:
-        self._most[identity] = self._most.get(identity, Amount()).at_least(most)
+        if most != Amount():
+            self._most[identity] = self._most.get(identity, Amount()).at_least(most)
         for name in _accounts_of(rule):
             account = self._accounts[name]
             account.spent += spent
@@ -191,6 +203,11 @@ class Budgets:
                 yield (
                     f"the budget {whose} is used up: {account.spent.tokens} of "
                     f"{limit.tokens_per_day} tokens a day (UTC)"
+                )
+            if identity in account.untold:
+                yield (
+                    f"the endpoint of this judge does not tell what it takes, so the budget "
+                    f"{whose} cannot be kept; use one that tells, or a rule without a budget"
                 )
             if limit.usd_per_day is not None and identity in account.unpriced:
                 yield (

@@ -10,13 +10,24 @@ from typing import TypeVar
 
 from tracejury.result import Failure, Outcome, Score, Skip, Spent
 from tracejury_collector.config import JudgeSettings
-from tracejury_collector.jury.budgets import Admitted, Budgets, Refused, Wait
+from tracejury_collector.jury.budgets import UNTOLD, Admitted, Budgets, Refused, Wait
 from tracejury_collector.jury.jobs import Job, Pair
 from tracejury_collector.jury.places import OUTAGES, Place, Places
 
 N = TypeVar("N", int, float)
 
 FREE = Spent(usd=0.0, input_tokens=0, output_tokens=0)
+UNCHARGED = frozenset(
+    {
+        "JudgeUnavailable",
+        "JudgeUnreachable",
+        "JudgeUnauthorized",
+        "JudgeRejected",
+        "JudgeRedirected",
+    }
+)
+"""Failures of calls that nobody charges for."""
+UNANSWERED = frozenset({"JudgeTimeout", "timeout"})
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 30.0
 
@@ -88,7 +99,7 @@ class Gate:
             return
         now_s = self._now_s()
         for place, reserved in zip(ticket.places, ticket.reserved_tokens, strict=True):
-            place.end(reserved, outcome, now_s)
+            place.end(reserved, outcome, now_s, alone=len(ticket.places) == 1)
         if ticket.admitted and self._budgets:
             self._budgets.settle(ticket.admitted, _charged(outcome) if was_sent else FREE)
 
@@ -149,10 +160,17 @@ def with_spent(outcome: Outcome, before: Spent | None) -> Outcome:
 
 
 def _charged(outcome: Outcome | None) -> Spent | None:
-    """What a run took; None where it ended without saying."""
-    if outcome is None or outcome.spent is not None:
-        return outcome.spent if outcome else None
-    return FREE if isinstance(outcome, (Score, Skip)) else None
+    """What a run took: None where it ended without saying, `UNTOLD` where nobody told it."""
+    if outcome is None:
+        return None
+    if outcome.spent is None:
+        return FREE if isinstance(outcome, (Score, Skip)) else None
+    if isinstance(outcome, Failure) and outcome.spent == UNTOLD:
+        if outcome.error_type in UNCHARGED:
+            return FREE
+        if outcome.error_type in UNANSWERED:
+            return None
+    return outcome.spent
 
 
 def total(first: Spent, second: Spent | None) -> Spent:

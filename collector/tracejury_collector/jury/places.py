@@ -67,14 +67,21 @@ class Place:
         if self.tokens:
             self.tokens.take(self.usual_tokens, now_s)
 
-    def end(self, reserved_tokens: float, outcome: Outcome | None, now_s: float) -> None:
-        """Note what came of a run; None if nothing did."""
+    def end(
+        self, reserved_tokens: float, outcome: Outcome | None, now_s: float, *, alone: bool = True
+    ) -> None:
+        """Note what came of a run; None if nothing did.
+
+        One that asked several places, not this `alone`, does not tell which of them failed.
+        """
         spent = outcome.spent if outcome is not None else None
         if self.tokens and outcome is not None:
             taken = _tokens(spent)
             self.tokens.take(taken - reserved_tokens, now_s)
             self.usual_tokens += 0.2 * (taken - self.usual_tokens) if self.usual_tokens else taken
-        if isinstance(outcome, Failure) and outcome.error_type in OUTAGES:
+        if not alone:
+            self.breaker.ended()
+        elif isinstance(outcome, Failure) and outcome.error_type in OUTAGES:
             self.errors[outcome.error_type] += 1
             said = f"{outcome.error_type}: {outcome.message}"[:MAX_SAID_CHARS]
             self.breaker.failed(now_s, said)
