@@ -14,16 +14,31 @@ from typing import Any, Literal, SupportsFloat, get_args
 Verdict = Literal["pass", "partial", "fail"]
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+MOST_SPENT = 10**15
+_TOKENS = ("input_tokens", "output_tokens")
 ROUNDING = 1e-9  # a weighted mean may leave [0, 1] by a rounding error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What a judgement itself took of a model: US dollars and tokens; None where unknown."""
+    """What a judgement itself took of a model: US dollars and tokens; None where unknown.
+
+    More than `MOST_SPENT` counts as that.
+    Raises: ValueError for what is no amount.
+    """
 
     usd: float | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, noun in (("usd", "number"), *((n, "whole number") for n in _TOKENS)):
+            amount = getattr(self, name)
+            if amount is None:
+                continue
+            if not _is_amount(amount, whole=name in _TOKENS):
+                raise ValueError(f"{name} is a {noun} from 0 on, not {_shown(amount)}")
+            object.__setattr__(self, name, min(amount, MOST_SPENT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +191,12 @@ def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
         return outcome_type(**fields)
     except TypeError as error:
         raise ValueError(f"this is no {kind}: {error}") from error
+
+
+def _is_amount(value: object, *, whole: bool) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return 0 <= value < math.inf and not (whole and isinstance(value, float))
 
 
 def _require_text(name: str, value: object) -> None:

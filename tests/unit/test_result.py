@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from tracejury.bounds import MAX_DETAILS_BYTES, bounded, clip, clip_start, plain_details
 from tracejury.result import (
+    MOST_SPENT,
     Failure,
     Outcome,
     Score,
     Skip,
+    Spent,
     Verdict,
     default_verdict,
     outcome_from_json,
@@ -83,6 +85,30 @@ def test_a_rounding_error_is_no_error() -> None:
 def test_a_score_with_a_wrong_field_is_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         Score(0.5, **fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"usd": math.nan}, "usd is a number from 0 on, not nan"),
+        ({"usd": -0.01}, "usd is a number from 0 on"),
+        ({"usd": math.inf}, "usd is a number from 0 on"),
+        ({"usd": True}, "usd is a number from 0 on"),
+        ({"usd": "1"}, "usd is a number from 0 on, not '1'"),
+        ({"input_tokens": -1}, "input_tokens is a whole number from 0 on"),
+        ({"output_tokens": 1.5}, "output_tokens is a whole number from 0 on"),
+    ],
+)
+def test_what_is_no_amount_cannot_be_spent(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Spent(**fields)
+    with pytest.raises(ValueError, match=message):
+        outcome_from_json({"outcome": "score", "value": 1.0, "spent": fields})
+
+
+def test_what_is_spent_fits_into_the_database_and_can_be_added() -> None:
+    most = Spent(usd=1e300, input_tokens=10**400, output_tokens=0)
+    assert most == Spent(usd=MOST_SPENT, input_tokens=MOST_SPENT, output_tokens=0)
 
 
 def test_a_skip_needs_a_reason() -> None:

@@ -6,10 +6,11 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 import duckdb
 
-from tracejury.result import Outcome
+from tracejury.result import Failure, Outcome
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.jury.jobs import Job
 from tracejury_collector.store.database import Database
@@ -24,6 +25,8 @@ _RETRY_S = 0.5
 _LAST_WRITE_S = 2.0
 
 Written = Callable[[], None]
+
+UNSTORABLE = "UnusableOutcome"
 
 
 class Recorder:
@@ -106,4 +109,17 @@ class Recorder:
         except (Unavailable, duckdb.Error, OSError) as error:
             log.warning("%d results cannot be written now: %s", len(results), error)
             return False
+        except Exception as error:
+            log.exception("%d results cannot be written", len(results))
+            return await self._write_apart(results, error)
         return True
+
+    async def _write_apart(self, results: list[Result], error: Exception) -> bool:
+        """Write results one by one; the one that is to blame becomes a failure."""
+        if len(results) > 1:
+            return all([await self._write([result]) for result in results])
+        message = f"the outcome cannot be stored: {type(error).__name__}: {error}"[:1000]
+        if isinstance(results[0].outcome, Failure) and results[0].outcome.error_type == UNSTORABLE:
+            return True
+        failure = Failure(error_type=UNSTORABLE, message=message)
+        return await self._write([replace(results[0], outcome=failure)])

@@ -229,8 +229,12 @@ def _without(access: Access, text: str) -> str:
 
 def _spent(usage: RunUsage) -> Spent:
     known = usage.requests > usage.unmeasured_requests
+    tokens = (usage.input_tokens, usage.output_tokens)
+    if not known or min(tokens) < 0:  # an endpoint may say anything
+        return Spent()
+    cost = None if usage.cost is None else float(usage.cost)
     return Spent(
-        usd=float(usage.cost) if known and usage.cost is not None else None,
-        input_tokens=usage.input_tokens if known else None,
-        output_tokens=usage.output_tokens if known else None,
+        usd=cost if cost is not None and cost >= 0 else None,
+        input_tokens=tokens[0],
+        output_tokens=tokens[1],
     )
