@@ -69,12 +69,13 @@ class _Load:
     waiting: int
     backlog: int
     selected: Counter[str]
+    is_paced: bool
 
     def overload(self, rule: Rule) -> str:
         """Say why the rule may select no more; "" if it may."""
         if self.waiting >= self.backlog:
             return f"{self.waiting} decisions wait for the jury already (jury.backlog)"
-        return overflow(rule, self.selected[rule.name])
+        return overflow(rule, self.selected[rule.name]) if self.is_paced else ""
 
     def add(self, decision: Decision) -> None:
         """Count a decision."""
@@ -117,11 +118,18 @@ class Decider:
             self._conversations.update(sampled_conversations(cursor, since_ns, MAX_CONVERSATIONS))
 
     def decide(
-        self, in_force: InForce, subjects: Sequence[Subject], facts: pa.Table, now_ns: int
+        self,
+        in_force: InForce,
+        subjects: Sequence[Subject],
+        facts: pa.Table,
+        now_ns: int,
+        *,
+        is_paced: bool = True,
     ) -> list[Decision]:
         """Return one decision per rule and subject, of which all are of one target kind.
 
-        `facts` are their rows of `base.traces`, or of `sessions` with their `target_id`.
+        `facts` are their rows of `base.traces`, or of `sessions` with their `target_id`. What is
+        not paced is no traffic of this minute: it is not counted to a cap, nor ended by its bound.
         Raises: Unavailable or duckdb.Error when the database cannot be read now.
         """
         target = subjects[0].target_kind if subjects else "trace"
@@ -136,7 +144,7 @@ class Decider:
         self.outcomes = Counter({key: n for key, n in self.outcomes.items() if key[0] in names})
         refusals = {rule.name: self._refusal(rule.name) for rule in rules}
         with self._db.read() as cursor:
-            load = self._load(rules, waiting_jobs(cursor), now_ns)
+            load = self._load(rules, waiting_jobs(cursor), now_ns, is_paced)
             formers = former_decisions(cursor, subjects) if self.factors else {}
         decisions = []
         for subject in subjects:
@@ -154,11 +162,14 @@ class Decider:
                 decisions.append(decision)
         return decisions
 
-    def note(self, decisions: Iterable[Decision], decided_ns: int) -> None:
+    def note(
+        self, decisions: Iterable[Decision], decided_ns: int, *, is_paced: bool = True
+    ) -> None:
         """Remember decisions that were written."""
         for decision in decisions:
             self.outcomes[decision.rule.name, decision.outcome] += 1
-            self._pacer.note(decision, decided_ns)
+            if is_paced:
+                self._pacer.note(decision, decided_ns)
             if decision.sampled_by == "session" and decision.probability is not None:
                 self._remember(decision, decision.probability)
 
@@ -181,10 +192,10 @@ class Decider:
             (rule.fingerprint, subject.target_kind, subject.target_id)
         )
 
-    def _load(self, rules: Iterable[Rule], waiting: int, now_ns: int) -> _Load:
+    def _load(self, rules: Iterable[Rule], waiting: int, now_ns: int, is_paced: bool) -> _Load:
         minute = now_ns // MINUTE_NS
         selected = Counter({r.name: self._pacer.of(r.name, minute).selected for r in rules})
-        return _Load(waiting=waiting, backlog=self._backlog, selected=selected)
+        return _Load(waiting=waiting, backlog=self._backlog, selected=selected, is_paced=is_paced)
 
 
 def _conversation(rule: Rule, subject: Subject) -> ConversationKey:

@@ -16,10 +16,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import duckdb
+
 from tracejury.assemble import assemble
 from tracejury.trace import Trace
 from tracejury_collector.canonical import COLUMNS, canonical_row
-from tracejury_collector.errors import Conflict, NotFound, TooLarge
+from tracejury_collector.errors import Conflict, NotFound, TooLarge, Unavailable
 from tracejury_collector.store import renormalizations
 from tracejury_collector.store.columns import Row
 from tracejury_collector.store.database import Database
@@ -53,7 +55,15 @@ Change = tuple[str, str]
 class Renormalizer:
     """Works on one request at a time; `revise` writes new revisions and the page in one commit."""
 
-    def __init__(self, db: Database, revise: Revise, now_ns: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        db: Database,
+        revise: Revise,
+        now_ns: Callable[[], int],
+        is_held: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Work while not `is_held`, as by a budget that would refuse to judge what changed."""
+        self._is_held = is_held
         self._db = db
         self._revise = revise
         self._now_ns = now_ns
@@ -121,17 +131,29 @@ class Renormalizer:
         if not running:
             return False
         self._news.set()
-        if not running[-1].dry_run and self._db.rows("count_jobs")[0]["jobs"] > MOST_JOBS:
+        if not running[-1].dry_run and (self._is_held() or self._is_crowded()):
             return False
         try:
             self._page(running[-1])
-        except TooLarge as error:
-            if self._page_seqs == 1:
-                self._give_up(running[-1], str(error))
-            self._page_seqs = max(1, self._page_seqs // 2)
+        except (TooLarge, duckdb.OutOfMemoryException) as error:
+            self._take_less(running[-1], str(error).partition("\n")[0])
+        except (Unavailable, duckdb.Error):
+            raise
+        except Exception as error:
+            log.exception("a page of history cannot be read again")
+            self._take_less(running[-1], f"{type(error).__name__}: {error}")
         else:
             self._page_seqs = min(PAGE_SEQS, self._page_seqs * 2)
         return True
+
+    def _is_crowded(self) -> bool:
+        return bool(self._db.rows("count_jobs")[0]["jobs"] > MOST_JOBS)
+
+    def _take_less(self, request: Renormalization, reason: str) -> None:
+        """After a page that could not be read: take half of it, or pass over one arrival."""
+        if self._page_seqs == 1:
+            self._give_up(request, reason)
+        self._page_seqs = max(1, self._page_seqs // 2)
 
     def _give_up(self, request: Renormalization, reason: str) -> None:
         """Pass over one arrival that cannot be read, and count it."""

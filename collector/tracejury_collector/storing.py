@@ -111,7 +111,15 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             refusal=refusal,
             judges_sessions=lambda: bool(definitions.in_force().rules_on("session")),
         )
-        renormalizer = Renormalizer(db, worker.revise, time.time_ns)
+        renormalizer = Renormalizer(
+            db,
+            worker.revise,
+            time.time_ns,
+            is_held=lambda: any(
+                budget_refusal(budgets, definitions.in_force(), rule.name)
+                for rule in definitions.in_force().rules
+            ),
+        )
         worker.between(renormalizer.step)
         server = StoreServer(settings.store_socket, {"receiver": receivers, "jury": jury.handle})
         redactor = Redactor(config.redact)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from tests.helpers.worker import Bench, bench, child, root, trace_id
@@ -17,6 +18,8 @@ from tracejury.result import Score
 from tracejury_collector.canonical import COLUMNS, canonical_row
 from tracejury_collector.errors import Conflict, NotFound
 from tracejury_collector.renormalizing import Renormalizer
+from tracejury_collector.rules.pacing import MINUTE_NS
+from tracejury_collector.store.renormalizations import StoredSpan, load_spans
 
 ACME = {
     "name": "acme",
@@ -239,3 +242,79 @@ def test_a_trace_that_is_read_again_is_drawn_with_the_chance_that_it_had(tmp_pat
             again(store)
         drawn = "SELECT DISTINCT outcome, probability FROM base.decisions WHERE revision = 2"
         assert store.rows(drawn) == [("selected", 1.0)]
+
+
+@pytest.mark.parametrize("error", [duckdb.OutOfMemoryException("16 MiB"), RuntimeError("odd")])
+def test_an_arrival_that_cannot_be_read_again_is_passed_over(
+    store: Bench, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    for number in range(1, 9):
+        store.spans(seen(root(number, **SPAN)))
+    store.after(4)
+    ((bad,),) = store.rows(f"SELECT seq FROM base.spans WHERE trace_id = '{trace_id(5)}'")
+
+    def load(db: Any, first_seq: int, last_seq: int) -> list[StoredSpan]:
+        if first_seq <= bad <= last_seq:
+            raise error
+        return load_spans(db, first_seq, last_seq)
+
+    monkeypatch.setattr("tracejury_collector.renormalizing.load_spans", load)
+    with acme():
+        report = again(store)
+    assert (report["unreadable"], report["spans"], report["traces_changed"]) == (1, 7, 7)
+
+
+def test_what_is_read_again_is_no_traffic_of_the_minute(tmp_path: Path) -> None:
+    rules = {"r": {"evaluators": ["no-loops"], "sample": {"per_minute": 5}}}
+    with bench(tmp_path, {"rules": rules}) as store:
+        store.clock.now_ns += MINUTE_NS - store.clock.now_ns % MINUTE_NS
+        for minute in range(4):
+            store.spans(*(root(n, **SPAN) for n in range(5 * minute + 1, 5 * minute + 6)))
+            store.after(4)
+            store.clock.advance(56)
+        with acme():
+            again(store)
+        counted = "SELECT outcome, count(*) FROM base.decisions WHERE revision = 2 GROUP BY ALL"
+        assert store.rows(counted) == [("selected", 20)]
+        store.spans(*(root(n) for n in range(101, 106)))
+        store.after(4)
+        live = "SELECT outcome, count(*) FROM base.decisions WHERE target_id > '{}' GROUP BY ALL"
+        assert store.rows(live.format(trace_id(100))) == [("selected", 5)]
+        store.clock.advance(60)
+        store.spans(root(200))
+        store.after(4)
+        chance = f"SELECT probability FROM base.decisions WHERE target_id = '{trace_id(200)}'"
+        assert store.rows(chance) == [(1.0,)]
+
+
+def test_what_is_read_again_is_judged_however_often_it_came(tmp_path: Path) -> None:
+    with bench(tmp_path, {"completion": {"max_revisions": 1}}) as store:
+        store.spans(seen(root(1, **SPAN)))
+        store.after(4)
+        with acme():
+            again(store)
+        assert store.rows("SELECT revision, outcome FROM base.decisions ORDER BY ALL") == [
+            (1, "selected"),
+            (2, "selected"),
+        ]
+        store.spans(child(1, 5))
+        store.after(200)
+        last = "SELECT outcome, reason FROM base.decisions WHERE revision = 3"
+        ((outcome, reason),) = store.rows(last)
+        assert outcome == "revision_limit"
+        assert reason.startswith("this is revision 3, and ")
+
+
+def test_history_waits_while_a_budget_would_refuse_to_judge_it(store: Bench) -> None:
+    store.spans(seen(root(1, **SPAN)))
+    store.after(4)
+    held = True
+    reading = Renormalizer(store.db, store.worker.revise, store.clock, is_held=lambda: held)
+    request = reading.request(since_ns=None, until_ns=None, dry_run=False)
+    with acme():
+        assert not reading.step()
+        assert reading.find(request.id).done == 0.0
+        held = False
+        while reading.step():
+            pass
+    assert reading.find(request.id).report["traces_changed"] == 1
