@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.runs import Runs
 from tests.helpers.store import START_NS
 from tests.helpers.worker import Bench, bench, child, root, trace_id
 from tracejury.result import Score
@@ -142,6 +143,19 @@ def test_what_the_jury_cannot_take_is_overloaded(tmp_path: Path) -> None:
         assert store.rows(OUTCOMES) == [("overloaded", 6), ("selected", 13)]
         story = store.worker.explain(trace_id(16))["lines"]
         assert "10 decisions wait for the jury already (jury.backlog)" in story[-1]
+
+
+def test_jobs_of_runs_leave_no_live_trace_unjudged(tmp_path: Path) -> None:
+    with capped(tmp_path, {}, jury={"backlog": 10}) as store:
+        finish(store, 1, 10)
+        store.judge(Score(1.0))
+        runs = Runs(store)
+        runs.start(rule="r", rejudge=True)
+        runs.decide()
+        assert store.rows("SELECT count(*) FROM base.jobs") == [(10,)]
+        finish(store, 11, 3)
+        live = "SELECT DISTINCT outcome FROM base.decisions WHERE run_id = ''"
+        assert store.rows(live) == [("selected",)]
 
 
 def test_a_rule_out_of_budget_selects_nothing(tmp_path: Path) -> None:

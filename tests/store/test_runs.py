@@ -24,10 +24,11 @@ from tracejury_collector.errors import (
 from tracejury_collector.runs import driver as driving
 from tracejury_collector.runs.choosing import decide_targets
 from tracejury_collector.runs.desk import MOST_RUNS
-from tracejury_collector.runs.plan import RunRequest, conditions_of, plan_of
+from tracejury_collector.runs.paging import Page, next_page
+from tracejury_collector.runs.plan import Plan, RunRequest, conditions_of, plan_of
 from tracejury_collector.store.ledger import Ledger
 from tracejury_collector.store.reads import execute_where
-from tracejury_collector.store.runs import StepWrite, find_run
+from tracejury_collector.store.runs import StepWrite, StoredRun, find_run
 from tracejury_collector.store.targets import NO_SEQ, TargetFilter, next_targets, widening
 
 PASS = Score(value=1.0, verdict="pass")
@@ -169,12 +170,10 @@ def test_a_start_in_the_middle_goes_on_where_the_run_stood(
     monkeypatch.setattr(driving, "PAGE", 7)
     runs.open()
     run_id = runs.start(evaluators=("defined-tools", "no-tool-errors"))
-    runs.driver._page = 7
     for judged in (14, 28):
         runs.driver.step()
         assert len(outcomes(runs.store, run_id)) == judged // 2
         runs.restart()
-        runs.driver._page = 7
     runs.decide()
     runs.store.judge(PASS)
     runs.decide()
@@ -186,7 +185,6 @@ def test_a_start_in_the_middle_goes_on_where_the_run_stood(
 def test_few_jobs_of_a_run_wait_at_a_time(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driving, "MOST_JOBS", 20)
     monkeypatch.setattr(driving, "PAGE", 10)
-    runs.driver._page = 10
     run_id = runs.start(evaluators=("defined-tools",))
     runs.decide()
     waiting = "SELECT count(*) FROM base.jobs WHERE run_id <> ''"
@@ -417,6 +415,36 @@ def _short_of_memory(monkeypatch: pytest.MonkeyPatch, at: int) -> list[int]:
     return asked
 
 
+def test_a_run_that_cannot_go_on_now_holds_up_no_other(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken, good = runs.start(rule="default"), runs.start(evaluators=("defined-tools",))
+
+    def read(cursor: Any, plan: Plan, *rest: Any, **options: Any) -> Page:
+        if plan.rule.name == "default":
+            raise duckdb.IOException("this part of the file cannot be read")
+        return next_page(cursor, plan, *rest, **options)
+
+    monkeypatch.setattr(driving, "next_page", read)
+    for _ in range(driving.MAX_FAILURES):
+        with pytest.raises(duckdb.IOException):
+            runs.driver.step()
+    assert len(outcomes(runs.store, good)) == 40
+    assert runs.show(broken).run.state == "running"
+    runs.driver.step()
+    assert (runs.show(broken).run.state, runs.show(good).run.state) == ("failed", "running")
+
+
+def test_two_writers_of_one_run_decide_once(runs: Runs) -> None:
+    run_id = runs.start(evaluators=("defined-tools",))
+    run, page = runs.show(run_id).run, _page(runs, run_id)
+    assert _write_page(runs, run_id, page, run) == "written"
+    assert _write_page(runs, run_id, page, run) == "ended"
+    twice = "SELECT count(*), count(DISTINCT decision_id) FROM base.decisions WHERE run_id <> ''"
+    assert runs.store.rows(twice) == [(40, 40)]
+    assert runs.store.rows("SELECT count(*) FROM base.jobs WHERE run_id <> ''") == [(40,)]
+
+
 def test_runs_are_bounded_in_number(runs: Runs) -> None:
     for _ in range(MOST_RUNS):
         runs.start(rule="default")
@@ -447,8 +475,8 @@ def _page(runs: Runs, run_id: str) -> Any:
         return next_targets(cursor, plan.targets, NO_SEQ, 100)
 
 
-def _write_page(runs: Runs, run_id: str, page: Any = None) -> str:
-    run = runs.show(run_id).run
+def _write_page(runs: Runs, run_id: str, page: Any = None, run: StoredRun | None = None) -> str:
+    run = run or runs.show(run_id).run
     rule = plan_of(run.plan).rule
     targets = page or _page(runs, run_id)
     with conditions_of(rule) as conditions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -75,8 +76,8 @@ class RunDriver:
         self._judges_sessions = judges_sessions
         self._wake = threading.Event()
         self._works: dict[str, _Work] = {}
-        self._page = PAGE
-        self._failures = 0
+        self._pages: dict[str, int] = {}
+        self._failures: Counter[str] = Counter()
         self.waiting: dict[str, str] = {}
         """Why runs wait, by id."""
 
@@ -113,7 +114,15 @@ class RunDriver:
         runs = running_runs(self._db)
         jobs = jobs_of_runs(self._db)
         self._forget({run.run_id for run in runs})
-        return sum(self._advanced(run, jobs.get(run.run_id, 0)) for run in runs)
+        advanced, errors = 0, []
+        for run in runs:  # one that cannot go on now holds up no other
+            try:
+                advanced += self._advanced(run, jobs.get(run.run_id, 0))
+            except (Unavailable, duckdb.Error) as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+        return advanced
 
     def _advanced(self, run: StoredRun, jobs: int) -> bool:
         """Advance one run; what cannot succeed ends it, what may succeed later is raised."""
@@ -128,29 +137,33 @@ class RunDriver:
         except Unavailable:
             raise
         except duckdb.Error as error:
-            self._failures += 1
-            if self._failures <= MAX_FAILURES:
+            self._failures[run.run_id] += 1
+            if self._failures[run.run_id] <= MAX_FAILURES:
                 raise
             self._end(run, "failed", str(error).partition("\n")[0])
         except Exception as error:
             log.exception("run %s failed", run.run_id)
             self._end(run, "failed", f"{type(error).__name__}: {error}")
         else:
-            self._failures = 0
-            self._page = min(PAGE, self._page * 2)
+            if advanced:
+                self._failures.pop(run.run_id, None)
+                self._pages[run.run_id] = min(PAGE, self._page_of(run) * 2)
             return advanced
         return True
 
     def _take_less(self, run: StoredRun, cause: BaseException | None, reason: str) -> None:
         """After a page that did not fit into memory: take half of it, or give up on one target."""
-        if self._page == 1 and not (
+        if self._page_of(run) == 1 and not (
             isinstance(cause, duckdb.OutOfMemoryException) and self._db.grow(cause)
         ):
             self._end(run, "failed", reason)
-        self._page = max(1, self._page // 2)
+        self._pages[run.run_id] = max(1, self._page_of(run) // 2)
+
+    def _page_of(self, run: StoredRun) -> int:
+        return self._pages.get(run.run_id, PAGE)
 
     def _advance(self, run: StoredRun, jobs: int) -> bool:
-        if jobs > MOST_JOBS - self._page:
+        if jobs > MOST_JOBS - self._page_of(run):
             return False
         work = self._work(run)
         if reason := self._refusal(work.rule):
@@ -159,7 +172,11 @@ class RunDriver:
         self.waiting.pop(run.run_id, None)
         with self._db.read() as cursor:
             page = next_page(
-                cursor, work.plan, run.before_seq, self._page, is_live=self._judges_sessions()
+                cursor,
+                work.plan,
+                run.before_seq,
+                self._page_of(run),
+                is_live=self._judges_sessions(),
             )
             judged = judged_on(cursor, work.plan, page)
         if page.examined:
@@ -196,7 +213,9 @@ class RunDriver:
     def _forget(self, running: set[str]) -> None:
         for run_id in self._works.keys() - running:
             self._works.pop(run_id).conditions.close()
-            self.waiting.pop(run_id, None)
+        for kept in (self.waiting, self._pages, self._failures):
+            for run_id in kept.keys() - running:
+                del kept[run_id]
 
 
 def _ledger(decided: list[Decided], decided_ns: int) -> Ledger:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import duckdb
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.ledger import Ledger
@@ -201,25 +202,47 @@ class StepWrite:
         self._tables = ledger.tables()
         self._values = {
             "run_id": run.run_id,
+            "from_seq": run.before_seq,
             "before_seq": before_seq,
             "counts": _json(counts),
         }
+        self._made = {"run_id": run.run_id, "created_at_ns": run.created_at_ns}
 
     def __call__(self, connection: duckdb.DuckDBPyConnection) -> Stepped:
-        """Return "stale", with nothing written, where a target has a newer revision by now."""
+        """Return "stale", with nothing written, where a target has a newer revision by now.
+
+        "ended" is a run that was ended meanwhile, or that is not where it stood.
+        """
         if not self._page.are_current(connection):
             return "stale"
         if not connection.execute(statement("advance_run"), self._values).fetchall():
             return "ended"
         self._page.write(connection, self._now_ns)
-        self._insert(connection, "insert_decisions", self._tables["decisions"])
-        self._insert(connection, "insert_jobs", self._tables["jobs"])
+        known = self._known(connection)
+        for name, rows in self._tables.items():
+            self._insert(connection, f"insert_{name}", _without(rows, known))
         return "written"
+
+    def _known(self, connection: duckdb.DuckDBPyConnection) -> list[str]:
+        """Return decisions of this page that are made: a session that begins earlier by now."""
+        decisions = self._tables["decisions"]
+        if not (isinstance(self._page, SessionTargets) and decisions.num_rows):
+            return []
+        with registered(connection, new_decisions=decisions):
+            rows = connection.execute(statement("decided_in_run"), self._made).fetchall()
+        return [row[0] for row in rows]
 
     def _insert(self, connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
         if rows.num_rows:
             with registered(connection, **{name.replace("insert", "new"): rows}):
                 connection.execute(statement(name))
+
+
+def _without(rows: pa.Table, known: list[str]) -> pa.Table:
+    if not known:
+        return rows
+    ids = pa.array(known, pa.string())
+    return rows.filter(pc.invert(pc.is_in(rows.column("decision_id"), ids)))
 
 
 def _stored(row: Mapping[str, Any]) -> StoredRun:

@@ -32,8 +32,8 @@ class Paced:
 
 
 def waiting_jobs(cursor: duckdb.DuckDBPyConnection) -> int:
-    """Return how many decisions wait for the jury."""
-    row = cursor.execute(statement("count_jobs")).fetchone()
+    """Return how many decisions on live traffic wait for the jury."""
+    row = cursor.execute(statement("count_live_jobs")).fetchone()
     return int(row[0]) if row else 0
 
 

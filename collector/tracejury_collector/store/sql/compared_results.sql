@@ -5,11 +5,11 @@ SELECT
     arg_max(r.outcome, r.created_at) FILTER (r.identity = $evaluator) AS outcome,
     arg_max(coalesce(r.verdict, ''), r.created_at) FILTER (r.identity = $evaluator) AS verdict,
     arg_max(coalesce(r.score, -1), r.created_at) FILTER (r.identity = $evaluator) AS score,
-    arg_max(r.reason, r.created_at) FILTER (r.identity = $evaluator) AS reason,
+    arg_max(left(r.reason, 200), r.created_at) FILTER (r.identity = $evaluator) AS reason,
     arg_max(r.outcome, r.created_at) FILTER (r.identity = $candidate) AS new_outcome,
     arg_max(coalesce(r.verdict, ''), r.created_at) FILTER (r.identity = $candidate) AS new_verdict,
     arg_max(coalesce(r.score, -1), r.created_at) FILTER (r.identity = $candidate) AS new_score,
-    arg_max(r.reason, r.created_at) FILTER (r.identity = $candidate) AS new_reason
+    arg_max(left(r.reason, 200), r.created_at) FILTER (r.identity = $candidate) AS new_reason
 FROM base.decisions AS d
 JOIN (
     SELECT
@@ -24,3 +24,4 @@ WHERE
     AND d.decided_at >= make_timestamp_ns($created_at_ns::BIGINT)
 GROUP BY d.target_id, d.revision
 ORDER BY d.target_id
+LIMIT 100000
