@@ -12,10 +12,10 @@ from tracejury.assemble import assemble
 from tracejury.codec import dump_trace
 from tracejury.trace import Flags, Trace
 from tracejury_collector.completion import CompletedBy, Completion
-from tracejury_collector.store.columns import BIGINT, INTEGER, TEXT, arrow_table
 from tracejury_collector.store.loading import Arrivals, SeqRange
 from tracejury_collector.store.revisions import Closing, Earlier, OpenTrace
 from tracejury_collector.store.rows import Revision, RevisionRows
+from tracejury_collector.store.session_revisions import finished_in_sessions
 from tracejury_collector.upstream import upstream_probability
 
 log = logging.getLogger(__name__)
@@ -142,8 +142,7 @@ class Draft:
 
     def session_news(self) -> pa.Table:
         """Return where the traces belong, for the sessions that have news by them."""
-        columns = {"trace_id": TEXT, "revision": INTEGER, "project": TEXT, "session_id": TEXT}
-        return arrow_table({**columns, "seen_ns": BIGINT}, self.sessions)
+        return finished_in_sessions(self.sessions)
 
     def add(self, finished: Iterable[FinishedTrace], arrivals: dict[str, Arrivals]) -> None:
         """Add these traces; takes their arrivals out of the dict, to give memory back early."""

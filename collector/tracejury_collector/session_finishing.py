@@ -19,12 +19,16 @@ from tracejury_collector.session_completion import SessionPolicy, decide_session
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.ledger import Ledger
 from tracejury_collector.store.session_revisions import (
+    ChangedSessionsWrite,
     OpenSession,
     SessionKey,
     SessionRevision,
     SessionsWrite,
     due_sessions,
     facts_of,
+    finished_in_sessions,
+    has_judged_sessions_with_news,
+    has_session_revisions,
     members_of,
 )
 from tracejury_collector.store.turns import Turns
@@ -56,7 +60,7 @@ class _Batch:
 
 
 class Sessions:
-    """Finishes sessions as long as a rule judges any; without one it does nothing at all."""
+    """Finishes sessions as long as a rule judges any; without one it finishes nothing."""
 
     def __init__(self, db: Database, config: Config, turns: Turns, decider: Decider) -> None:
         self.policy = session_policy(config)
@@ -80,9 +84,12 @@ class Sessions:
         Raises: Unavailable or duckdb.Error when the database cannot be used now.
         """
         self._taken = []
-        if 0 <= now_ns - self._looked_ns < self._look_ns or not in_force.rules_on("session"):
+        if 0 <= now_ns - self._looked_ns < self._look_ns:
             return False
         self._looked_ns = now_ns
+        if not in_force.rules_on("session"):
+            self._supersede_changed()
+            return False
         # All in one turn: runs make revisions of sessions too, and no number may be taken twice.
         with self._turns.take(now_ns) as decided_ns:
             with self._db.read() as cursor:
@@ -97,6 +104,27 @@ class Sessions:
         self._batch = min(BATCH_SESSIONS, self._batch * 2)
         self._taken = []
         return has_jobs
+
+    def have_revisions(self) -> bool:
+        """Return whether sessions were judged whose results may be current."""
+        with self._db.read() as cursor:
+            return has_session_revisions(cursor)
+
+    def _supersede_changed(self) -> None:
+        """Once the last rule on sessions has gone: no result stays current on what has changed."""
+        with self._db.read() as cursor:
+            has_news = has_judged_sessions_with_news(cursor)
+        if has_news:
+            self._db.write(ChangedSessionsWrite(traces=finished_in_sessions(()))).result()
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether one session was at work when something failed."""
+        return len(self._taken) == 1
+
+    def forget_taken(self) -> None:
+        """What fails from now on is no session's fault."""
+        self._taken = []
 
     def isolate(self, reason: str) -> bool:
         """After a failure that is no fault of the database: find the session, and leave it be.

@@ -125,7 +125,8 @@ class Worker:
                 log.warning(
                     "a batch of finished traces is too large: %s", str(error).partition("\n")[0]
                 )
-                if self._batch_traces > 1 or not self._db.grow(error):
+                is_alone = self._batch_traces == 1 or self.sessions.is_alone
+                if not (is_alone and self._db.grow(error)):
                     self._isolate("it does not fit into memory")
             except (Unavailable, duckdb.Error) as error:
                 log.warning("finished traces cannot be written now: %s", error)
@@ -180,6 +181,7 @@ class Worker:
         Raises: Unavailable or duckdb.Error when the database cannot be used now.
         """
         now_ns = self._now_ns()
+        self.sessions.forget_taken()
         finished = self._finish_traces(now_ns)
         self._taken = []
         if finished < self._batch_traces:
@@ -313,8 +315,10 @@ class Worker:
         self, in_force: InForce, draft: Draft, traces: pa.Table, decided_ns: int
     ) -> list[Decision]:
         """Return one decision per rule and revision."""
-        subjects = trace_subjects(traces, self._max_revisions, draft.former_ns)
-        return self.decider.decide(in_force, subjects, traces, decided_ns)
+        again = bool(draft.revised)  # no arrival: neither late spans nor the traffic of a minute
+        limit = None if again else self._max_revisions
+        subjects = trace_subjects(traces, limit, draft.former_ns)
+        return self.decider.decide(in_force, subjects, traces, decided_ns, is_paced=not again)
 
     def _write(self, draft: Draft, decided_ns: int, also: Operation | None = None) -> None:
         """Write the batch in one transaction, then tell the jury."""
@@ -325,17 +329,21 @@ class Worker:
         for decision in decisions:
             ledger.add(decision, decided_ns)
         tables |= ledger.tables()
-        if in_force.rules_on("session"):
+        judges_sessions = bool(in_force.rules_on("session"))
+        if judges_sessions:
             tables["sessions"] = draft.session_news()
+        changes = not judges_sessions and self.sessions.have_revisions()
         batch = FinishedBatch(
             closing=draft.closing,
             revised=frozenset(draft.revised),
+            changed=draft.session_news() if changes else None,
             tables=tables,
             again=draft.again,
         )
         write = FinishedWrite(batch, self._db.tally, also)
         closed, carried_over = self._db.write(write).result()
-        self.decider.note((d for d in decisions if d.subject.target_id in closed), decided_ns)
+        noted = (d for d in decisions if d.subject.target_id in closed)
+        self.decider.note(noted, decided_ns, is_paced=not draft.revised)
         for trace_id in closed - carried_over:
             self._reopened.pop(trace_id, None)
         for revision in draft.revisions:

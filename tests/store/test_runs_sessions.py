@@ -17,6 +17,7 @@ from tracejury.result import Score
 from tracejury_collector.errors import InvalidRequest, SqlRefused
 from tracejury_collector.jury.intake import Intake
 from tracejury_collector.jury.traces import TraceSource
+from tracejury_collector.runs import driver as driving
 from tracejury_collector.runs.choosing import decide_targets
 from tracejury_collector.runs.paging import next_page
 from tracejury_collector.runs.plan import RunRequest, conditions_of, plan_of
@@ -129,11 +130,12 @@ def test_a_second_run_takes_the_revisions_of_the_first(runs: Runs) -> None:
     ) == [(0,)]
 
 
-def test_pages_of_any_size_decide_each_session_once(runs: Runs) -> None:
-    runs.driver._page = 1
+def test_pages_of_any_size_decide_each_session_once(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driving, "PAGE", 1)
     run_id = runs.start(rule="whole")
-    while runs.driver.step():
-        runs.driver._page = 1
+    runs.decide()
     counted = f"SELECT target_id, count(*) FROM base.decisions WHERE run_id = '{run_id}' GROUP BY 1"
     assert sorted(runs.store.rows(counted)) == [
         ("default/a", 1),
@@ -213,6 +215,51 @@ def test_news_of_a_time_without_rules_makes_the_next_revision(tmp_path: Path) ->
         ]
 
 
+@pytest.mark.parametrize("change", ["new trace", "late span", "moved"])
+def test_no_result_stays_current_on_a_session_that_changed_while_no_rule_judged_it(
+    tmp_path: Path, change: str
+) -> None:
+    with opened(tmp_path, whole=WHOLE) as runs:
+        talk(runs.store, {1: "a", 2: "b"})
+        tick(runs.store, IDLE_S + 20)
+        assert runs.store.judge(PASS)
+    with opened(tmp_path) as runs:
+        if change == "new trace":
+            talk(runs.store, {3: "a"})
+        else:
+            session = {"session_id": "elsewhere"} if change == "moved" else {}
+            runs.store.spans(child(1, 2, **session))
+            tick(runs.store, 200)
+        assert current(runs.store) == [("default/b",)]
+        runs.store.spans(root(8))
+        tick(runs.store, 4)
+        assert current(runs.store) == [("default/b",)]
+
+
+def test_news_that_waits_when_the_last_rule_goes_ends_what_was_found(tmp_path: Path) -> None:
+    with opened(tmp_path, whole=WHOLE) as runs:
+        talk(runs.store, {1: "a", 2: "b"})
+        tick(runs.store, IDLE_S + 20)
+        runs.store.judge(PASS)
+        talk(runs.store, {3: "a"})
+        assert current(runs.store) == [("default/a",), ("default/b",)]
+    with opened(tmp_path) as runs:
+        runs.store.worker.tick()
+        assert current(runs.store) == [("default/b",)]
+    with opened(tmp_path, whole=WHOLE) as runs:
+        tick(runs.store, 3 * IDLE_S)
+        found = [("default/a", 2, [trace_id(1), trace_id(3)], False)]
+        assert runs.store.rows(REVISIONS)[1:2] == found
+
+
+def current(store: Bench) -> list[Any]:
+    """Return the sessions with results that are not superseded."""
+    return store.rows(
+        "SELECT target_id FROM base.results "
+        "WHERE target_kind = 'session' AND NOT superseded ORDER BY ALL"
+    )
+
+
 def test_a_session_that_goes_on_is_left_to_the_rule_in_force(tmp_path: Path) -> None:
     with opened(tmp_path, whole=WHOLE) as runs:
         talk(runs.store, {1: "a"})
@@ -249,6 +296,25 @@ def test_a_page_with_news_is_read_again(runs: Runs, news: str) -> None:
     write = StepWrite(runs.show(run_id).run, page, ledger, 0, {}, 0)
     assert runs.store.db.write(write).result() == "stale"
     assert runs.store.rows(REVISIONS) == before
+
+
+def test_a_session_that_comes_up_again_is_decided_once(runs: Runs) -> None:
+    selected(runs, rule="whole")  # so that its revision is there
+    run_id = runs.start(rule="whole", rejudge=True)
+    plan = plan_of(runs.show(run_id).run.plan)
+    with runs.store.db.read() as cursor:
+        page = next_page(cursor, plan, 1 << 40, 100, is_live=False)
+    for _ in range(2):  # as where a session has lost its first trace, and begins further below
+        run, ledger = runs.show(run_id).run, Ledger()
+        with conditions_of(plan.rule) as conditions:
+            for item in decide_targets(plan.rule, run_id, conditions, page, {}):
+                ledger.add(item.decision, runs.store.clock())
+        write = StepWrite(run, page, ledger, 0, run.counts, 0)
+        assert runs.store.db.write(write).result() == "written"
+    twice = f"SELECT target_id FROM base.{{}} WHERE run_id = '{run_id}' ORDER BY ALL"
+    once = [("default/a",), ("default/b",), ("default/c",), ("other/a",)]
+    assert runs.store.rows(twice.format("decisions")) == once
+    assert runs.store.rows(twice.format("jobs")) == once
 
 
 def test_what_cannot_be_asked_of_sessions_is_refused(runs: Runs) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
-from tests.helpers.worker import Bench, bench, child, root, trace_id
+from tests.helpers.worker import Bench, Clock, bench, child, root, trace_id
 from tracejury.codec import load_trace
 from tracejury.result import Score
 from tracejury_collector.jury.intake import Intake
@@ -298,6 +300,50 @@ def test_a_session_that_cannot_be_decided_does_not_keep_others(
             break
     store.worker.tick()
     assert store.rows(DECISIONS) == [("default/good", 1, "selected")]
+
+
+def test_a_session_that_does_not_fit_into_memory_is_given_up_and_no_trace(
+    store: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.spans(said(1, "bad"), said(2, "good"))
+    later(store, 4)
+    store.clock.advance(IDLE_S)
+    choose, grown = store.worker.sessions._decider.decide, []
+
+    def decide(rules: Any, subjects: Any, *rest: Any, **options: Any) -> list[Any]:
+        if any(subject.session_id == "bad" for subject in subjects):
+            raise duckdb.OutOfMemoryException("out of memory")
+        return choose(rules, subjects, *rest, **options)
+
+    def grow(error: Exception) -> bool:
+        grown.append(error)
+        return len(grown) < 3
+
+    monkeypatch.setattr(store.worker.sessions._decider, "decide", decide)
+    monkeypatch.setattr(store.db, "grow", grow)
+    store.worker.run(Ticks(10, store.clock))
+    assert len(grown) == 3
+    assert store.worker.sessions._given_up == {"default/bad"}
+    assert store.rows(DECISIONS) == [("default/good", 1, "selected")]
+    store.spans(said(3, "good"))
+    later(store, 4)
+    assert store.rows("SELECT count(*) FROM base.traces") == [(3,)]
+
+
+class Ticks(threading.Event):
+    """Set after so many ticks; pauses in between are of the clock that tests set."""
+
+    def __init__(self, ticks: int, clock: Clock) -> None:
+        super().__init__()
+        self._left = ticks
+        self._clock = clock
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self._clock.advance(IDLE_S / 60)
+        self._left -= 1
+        if not self._left:
+            self.set()
+        return self.is_set()
 
 
 def test_rules_that_come_while_running_find_sessions_from_then_on(

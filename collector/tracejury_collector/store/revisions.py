@@ -14,6 +14,7 @@ from tracejury_collector.completion import Activity, CompletionPolicy
 from tracejury_collector.store.columns import BIGINT, BOOLEAN, TEXT, arrow_table
 from tracejury_collector.store.registered import registered
 from tracejury_collector.store.rows import Revision
+from tracejury_collector.store.session_revisions import ChangedSessionsWrite
 from tracejury_collector.store.statements import statement
 
 _INSERT = {
@@ -106,11 +107,13 @@ class FinishedBatch:
     """What one commit writes: every trace in it is closed, those with news have a revision.
 
     `tables` are the new rows by table, `again` the traces that had a revision before.
-    `revised` are traces that were closed before and come out differently.
+    `revised` are traces that were closed before and come out differently. `changed` says where the
+    traces belong, None where no session is judged or a rule in force sees to it.
     """
 
     closing: Sequence[Closing]
     revised: frozenset[str] = frozenset()
+    changed: pa.Table | None = None
     tables: Mapping[str, pa.Table]
     again: frozenset[str]
 
@@ -207,6 +210,8 @@ class FinishedWrite:
             kept = {row[0] for row in rows} | self._still_closed(connection)
             self._supersede(connection, kept)
             self._insert(connection, kept)
+            if self._batch.changed is not None:
+                ChangedSessionsWrite(traces=_only(self._batch.changed, kept))(connection)
             self._drop_duplicates(connection, kept)
         with registered(connection, closing=_only(self._closing, kept)):
             if any(c.forced for c in self._batch.closing):

@@ -13,7 +13,7 @@ import pyarrow as pa
 from tracejury_collector.completion import Reception
 from tracejury_collector.session_completion import SessionActivity, SessionPolicy
 from tracejury_collector.session_ids import session_target
-from tracejury_collector.store.columns import BIGINT, TEXT, arrow_table
+from tracejury_collector.store.columns import BIGINT, INTEGER, TEXT, arrow_table
 from tracejury_collector.store.reads import fetch_rows
 from tracejury_collector.store.registered import registered
 from tracejury_collector.store.session_rows import REVISION_COLUMNS
@@ -28,6 +28,13 @@ SessionKey = tuple[str, str]
 
 _CLOSING = {"project": TEXT, "session_id": TEXT, "last_seen_ns": BIGINT}
 _POSTPONED = {"project": TEXT, "session_id": TEXT, "due_ns": BIGINT}
+_FINISHED = {
+    "trace_id": TEXT,
+    "revision": INTEGER,
+    "project": TEXT,
+    "session_id": TEXT,
+    "seen_ns": BIGINT,
+}
 _SUPERSEDE = (
     "supersede_session_revisions",
     "supersede_session_results",
@@ -191,12 +198,8 @@ class SessionsWrite:
 
     def __call__(self, connection: duckdb.DuckDBPyConnection) -> None:
         closing = [*(revision.opened for revision in self.finished), *self.emptied]
-        again = [(o.target_id,) for o in closing if o.activity.revision]
-        if again:
-            ids = arrow_table({"target_id": TEXT}, again)
-            with registered(connection, superseding_sessions=ids):
-                for name in _SUPERSEDE:
-                    connection.execute(statement(name))
+        again = [o.target_id for o in closing if o.activity.revision]
+        _supersede(connection, again)
         rows = arrow_table(REVISION_COLUMNS, [_row(revision) for revision in self.finished])
         for name, table in {"session_revisions": rows, **self.tables}.items():
             if table.num_rows:
@@ -207,6 +210,46 @@ class SessionsWrite:
         with registered(connection, closing_sessions=closed, postponed_sessions=later):
             connection.execute(statement("close_sessions"))
             connection.execute(statement("postpone_sessions"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedSessionsWrite:
+    """Supersedes what was found on sessions that have changed since, where no rule judges any.
+
+    `traces` are finished ones: (trace id, revision, project, session id, last arrival).
+    """
+
+    traces: pa.Table
+
+    def __call__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        with registered(connection, new_sessions=self.traces):
+            rows = connection.execute(statement("changed_sessions")).fetchall()
+        _supersede(connection, [row[0] for row in rows])
+
+
+def finished_in_sessions(rows: Sequence[tuple[str, int, str, str, int]]) -> pa.Table:
+    """Return finished traces: (trace id, revision, project, session id, last arrival)."""
+    return arrow_table(_FINISHED, rows)
+
+
+def has_judged_sessions_with_news(cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Return whether the last revision of a session is current that has news by now."""
+    return cursor.execute(statement("has_judged_sessions_with_news")).fetchone() is not None
+
+
+def has_session_revisions(cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Return whether there are sessions with results that may be current."""
+    return cursor.execute(statement("has_session_revisions")).fetchone() is not None
+
+
+def _supersede(connection: duckdb.DuckDBPyConnection, target_ids: Sequence[str]) -> None:
+    """Mark the revisions of these sessions and what was found on them; drop what waits."""
+    if not target_ids:
+        return
+    ids = arrow_table({"target_id": TEXT}, [(target_id,) for target_id in target_ids])
+    with registered(connection, superseding_sessions=ids):
+        for name in _SUPERSEDE:
+            connection.execute(statement(name))
 
 
 def members_of_revisions(
