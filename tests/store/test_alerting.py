@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from tests.helpers.endpoint import endpoint
 from tests.helpers.worker import Bench, bench, root, trace_id
 from tracejury.result import Score
-from tracejury_collector.alerting.checking import check_alerts
+from tracejury_collector.alerting.checking import Look, check_alerts, look
 from tracejury_collector.alerting.courier import Courier
 from tracejury_collector.alerting.watching import Watch
 from tracejury_collector.alerts import AlertState
@@ -27,8 +28,10 @@ from tracejury_collector.store.alerts import (
     DeliveryWrite,
     ForgetWrite,
     NewDelivery,
+    Waiting,
     alert_states,
 )
+from tracejury_collector.store.database import Database
 
 OPEN = "SELECT trace_id, span_count FROM traces WHERE status = 'open'"
 DELIVERIES = (
@@ -249,6 +252,49 @@ def test_one_broken_alert_does_not_stop_the_others(tmp_path: Path) -> None:
         alerts.store.spans(root(1))
         alerts.look()
         assert alerts.state("open").status == "firing"
+
+
+@pytest.mark.parametrize(
+    "error", [duckdb.OutOfMemoryException("too large"), duckdb.InternalException("odd")]
+)
+def test_a_look_that_breaks_the_query_is_told_of_that_alert_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def broken(db: Database, spec: AlertSpec, now_ns: int) -> Look:
+        if spec.sql == "SELECT 1":
+            raise error
+        return look(db, spec, now_ns)
+
+    monkeypatch.setattr("tracejury_collector.alerting.watching.look", broken)
+    with alerting(tmp_path, "http://127.0.0.1:9", a={"sql": "SELECT 1"}, b={"sql": OPEN}) as both:
+        both.store.spans(root(1))
+        both.look()
+        assert str(error) in (both.state("a").error or "")
+        assert both.state("b").status == "firing"
+
+
+def test_what_was_delivered_while_the_rest_was_read_is_not_sent_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with endpoint() as hook, alerting(tmp_path, hook.url) as alerts:
+        alerts.store.spans(root(1))
+        webhooks = {name: spec.webhook for name, spec in alerts.alerts.items() if spec.webhook}
+        courier = Courier(alerts.store.db, webhooks, alerts.store.clock)
+
+        async def look_twice() -> None:
+            await Watch(alerts.store.db, alerts.alerts, courier.rouse, alerts.store.clock).tick()
+            waiting = await courier._due()
+
+            async def read_before_it_was_sent() -> list[Waiting]:
+                await asyncio.gather(*courier._on_the_way.values())
+                return waiting
+
+            await courier._start_what_is_due()
+            monkeypatch.setattr(courier, "_due", read_before_it_was_sent)
+            await courier.tick()
+
+        asyncio.run(look_twice())
+        assert len(hook.bodies) == 1
 
 
 def test_an_alert_without_a_webhook_is_only_shown(tmp_path: Path) -> None:

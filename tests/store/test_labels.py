@@ -189,6 +189,14 @@ def test_a_deleted_label_does_not_come_again_with_its_span(store: Bench) -> None
     assert store.db.counters()["duplicate", "labels"] == 1
 
 
+def test_a_deleted_label_of_a_sender_whose_clock_is_ahead_stays_away(store: Bench) -> None:
+    ahead_ns = store.clock() + 3600 * 10**9
+    add_labels(store.db, [given_label()], ahead_ns)
+    assert delete_label(store.db, "a", store.clock())
+    kept = "SELECT epoch_ns(deleted_at) FROM base.deleted_labels"
+    assert store.rows(kept) == [(ahead_ns,)]
+
+
 def given_label(label_id: str = "a", **fields: Any) -> Label:
     base: dict[str, Any] = {"name": "correct", "source": "api", "trace_id": f"{1:032x}"}
     return Label(label_id=label_id, **{**base, **fields})

@@ -79,8 +79,9 @@ class Courier:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _start_what_is_due(self) -> None:
+        busy = set(self._on_the_way)  # what is delivered while the rest is read was read before
         for waiting in await self._due():
-            if waiting.alert in self._on_the_way or len(self._on_the_way) >= AT_ONCE:
+            if waiting.alert in busy or len(self._on_the_way) >= AT_ONCE:
                 continue
             task = asyncio.create_task(self._deliver(waiting), name=f"alert {waiting.alert}")
             self._on_the_way[waiting.alert] = task

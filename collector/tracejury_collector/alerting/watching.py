@@ -78,7 +78,7 @@ class Watch:
     def _look(self, spec: AlertSpec) -> Look:
         try:
             return look(self._db, spec, self._now_ns())
-        except (Unavailable, duckdb.Error, OSError):
+        except (Unavailable, duckdb.FatalException, duckdb.IOException, OSError):
             raise
         except Exception as error:
             log.exception("a look at an alert failed")

@@ -167,9 +167,11 @@ def delete_label(db: Database, label_id: str, now_ns: int) -> bool:
     """
 
     def write(connection: duckdb.DuckDBPyConnection) -> bool:
-        if not connection.execute(statement("delete_labels"), [_json([label_id])]).fetchall():
+        gone = connection.execute(statement("delete_labels"), [_json([label_id])]).fetchall()
+        if not gone:
             return False
-        noted = {"label_id": label_id, "deleted_ns": now_ns}
+        # a sender whose clock is ahead must not bring it back
+        noted = {"label_id": label_id, "deleted_ns": max(now_ns, gone[0][1])}
         connection.execute(statement("note_deleted_label"), noted)
         return True
 
