@@ -248,6 +248,12 @@ def test_secrets_are_refused_and_not_repeated(api: Api, config: dict[str, Any], 
         {"type": "file://check.py:Check"},
         {"type": "composite", "config": {"members": [{"type": "process"}]}},
         {"type": "llm-judge", "config": {"template": "/etc/motd.txt"}},
+        {"type": "llm-relevance", "config": {"api_key_env": "OPENAI_API_KEY"}},
+        {"type": "llm-relevance", "config": {"apiKeyEnv": "OPENAI_API_KEY"}},
+        {
+            "type": "composite",
+            "config": {"members": [{"type": "llm-relevance", "config": {"api_key_env": "KEY"}}]},
+        },
     ],
 )
 def test_commands_and_files_are_for_the_configuration(api: Api, body: dict[str, Any]) -> None:

@@ -80,7 +80,16 @@ def _reaching_out(spec: Mapping[str, Any]) -> Iterator[str]:
     for type_name in types_in(spec):
         if type_name == Process.type or type_name.startswith(FILE_SCHEME):
             yield f"type: {type_name!r} runs what the service's machine holds"
+    yield from _keys_named(spec)
     yield from _templates_in_files(spec)
+
+
+def _keys_named(spec: Mapping[str, Any]) -> Iterator[str]:
+    config = spec.get("config")
+    if isinstance(config, Mapping) and config.get("api_key_env", config.get("apiKeyEnv")):
+        yield "config.api_key_env: it sends a key of the service to a host of its own"
+    for member in members_of(spec):
+        yield from _keys_named(member)
 
 
 def _templates_in_files(spec: Mapping[str, Any]) -> Iterator[str]:
