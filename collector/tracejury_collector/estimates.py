@@ -101,7 +101,7 @@ def _effective_n(m: Moments) -> float:
     """Return how many even draws tell as much; never more than were judged."""
     evenly = m.weight**2 / m.cluster_square
     rate = _rate(m)
-    if m.clusters == 1 or not 0 < rate < 1:
+    if m.clusters <= 2 or not 0 < rate < 1:
         return min(evenly, m.judged)
     variance = m.spread * m.clusters / (m.clusters - 1) + m.excess
     information = rate * (1 - rate) * m.weight**2

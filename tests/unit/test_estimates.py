@@ -83,6 +83,13 @@ def test_one_session_alone_counts_as_one_draw() -> None:
     assert found.share.high - found.share.low > 0.8
 
 
+def test_two_sessions_that_happen_to_agree_do_not_look_certain() -> None:
+    turns = [Judged(passes=n % 2 == 0, weight=1, cluster="st"[n // 20]) for n in range(40)]
+    found = estimated(turns)
+    assert found.effective_n == pytest.approx(2)
+    assert found.share.high - found.share.low > 0.6
+
+
 @given(judged_lists)
 def test_an_estimate_lies_in_its_interval_and_the_interval_in_the_range(
     judged: list[Judged],

@@ -221,7 +221,7 @@ LEFT JOIN moments AS m ON m.id = hash(c.key);
 -- The number of even draws that tell as much, see `_effective_n` in `estimates.py`.
 CREATE MACRO base.effective_n(judged, clusters, weight, rate, cluster_square, spread, excess) AS
     CASE
-        WHEN clusters = 1 OR rate <= 0 OR rate >= 1
+        WHEN clusters <= 2 OR rate <= 0 OR rate >= 1
             THEN least(weight ** 2 / cluster_square, judged)
         ELSE base.spread(rate) * weight ** 2 / greatest(
             spread * clusters / (clusters - 1) + excess,
