@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -325,6 +326,20 @@ def test_a_detached_run_is_looked_at_and_canceled(api: Api, url: str) -> None:
     assert "canceled" in run("runs", "cancel", run_id, "--url", url).stdout
     ended = run("runs", run_id, "--follow", "--url", url)
     assert (ended.exit_code, "canceled" in ended.stdout) == (1, True)
+
+
+def test_a_run_that_would_judge_nothing_is_not_begun_unless_that_is_a_guess(
+    api: Api, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    args = ("evaluate", "--rule", "live", "--where", "has_error", "--url", url)
+    terminal = SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr("tracejury.cli.history.sys", terminal)
+    assert run(*args, input="y\n").exit_code == 0
+    assert api.get("/api/runs")["items"] == []
+    monkeypatch.setattr("tracejury_collector.runs.desk.ESTIMATE_S", -1.0)
+    with driven(api):
+        assert run(*args, input="y\n").exit_code == 0
+    assert len(api.get("/api/runs")["items"]) == 1
 
 
 def test_a_run_that_fails_ends_with_1(api: Api, url: str) -> None:

@@ -86,7 +86,7 @@ def judge_history(
                 terminal.print_json(estimate)
                 return
             show_runs.print_estimate(estimate)
-            if dry_run or not estimate.to_judge:
+            if dry_run or (estimate.complete and not estimate.to_judge):
                 return
             typer.confirm("Begin?", abort=True, err=True)
         run = client.start_run(**request)

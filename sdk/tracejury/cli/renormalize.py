@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.text import Text
 
 from tracejury import terminal
-from tracejury.cli.app import Json, Url, app, connected, example
+from tracejury.cli.app import CHECK_FAILED, Json, Url, app, connected, example
 from tracejury.client import Client
 from tracejury.rest import Renormalization
 
@@ -51,6 +51,8 @@ def renormalize(
         terminal.print_json(found)
     else:
         _print(found)
+    if found is not None and not cancel and found.state in ("canceled", "failed"):
+        raise typer.Exit(CHECK_FAILED)
 
 
 def _cancel(client: Client) -> Renormalization | None:
@@ -63,9 +65,10 @@ def _follow(
 ) -> Renormalization:
     """Start, or join the one that is running, and wait for its end."""
     running = [found for found in client.renormalizations() if found.state == "running"]
-    found = running[0] if running else client.renormalize(since=since, until=until, dry_run=dry_run)
+    is_same = bool(running) and running[0].dry_run == dry_run and since is None and until is None
+    found = running[0] if is_same else client.renormalize(since=since, until=until, dry_run=dry_run)
     out = terminal.console(stderr=True)
-    if running:
+    if is_same:
         out.print(Text(f"joining {found.id}, which is running"))
     try:
         with _bar(quiet=quiet) as advance:
@@ -102,7 +105,7 @@ def _print(found: Renormalization) -> None:
         )
     )
     if report.unreadable:
-        out.print(Text(f"{report.unreadable} were too large to be read again", style="yellow"))
+        out.print(Text(f"{report.unreadable} could not be read again", style="yellow"))
     rows = [
         [column, *(counts.get(how, 0) for how in ("gained", "lost", "changed"))]
         for column, counts in sorted(report.columns.items())
