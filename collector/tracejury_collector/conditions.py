@@ -24,7 +24,7 @@ _HIDDEN = ("superseded", "root_ended", "upstream_probability")
 _ALWAYS = "true"
 _LIMIT_S = 2.0
 """For all conditions of a rule on one batch, tried together; as long again, tried alone."""
-_LEAST_S = 0.01
+_LEAST_S = 0.1
 _SETTINGS = (
     "SET temp_directory = ''",
     "SET threads = 1",

@@ -98,9 +98,11 @@ def may_select(rule: Rule, subject: Subject) -> bool:
 def _refused(rule: Rule, checks: Checks, subject: Subject) -> _Chosen | None:
     """Return why the target is none of those that the rule samples."""
     if subject.project == JUDGE_PROJECT:
-        return _Chosen(outcome="filtered", reason="it is a trace of the jury's own judges")
+        return _Chosen(
+            outcome="filtered", reason=f"it is a {subject.target_kind} of the jury's own judges"
+        )
     if rule.kinds is not None and subject.kind not in rule.kinds:
-        return _Chosen(outcome="filtered", reason=_other_kind(subject.kind, rule.kinds))
+        return _Chosen(outcome="filtered", reason=_other_kind(subject, rule.kinds))
     where = f"the condition {_quoted(rule.where)}"
     if checks.where.error:
         return _Chosen(outcome="condition_failed", reason=f"{where} failed: {checks.where.error}")
@@ -202,14 +204,15 @@ def _called(stratum: Stratum) -> str:
     return f"stratum {stratum.name!r}"
 
 
-def _other_kind(kind: str, kinds: Sequence[str]) -> str:
+def _other_kind(subject: Subject, kinds: Sequence[str]) -> str:
+    what, kind = subject.target_kind, subject.kind
     if kind not in RUNS:
-        return f"this trace is no run: kind {kind}"
-    return f"this trace is of kind {kind}, not of {' or '.join(kinds)}"
+        return f"this {what} is no run: kind {kind}"
+    return f"this {what} is of kind {kind}, not of {' or '.join(kinds)}"
 
 
 def _too_often(subject: Subject) -> str:
     return (
-        f"late arrivals made revision {subject.revision}, and only the first "
-        f"{subject.max_revisions} are judged (completion.max_revisions); a run can judge it"
+        f"this is revision {subject.revision}, and what goes on changing is judged up to revision "
+        f"{subject.max_revisions} (completion.max_revisions); a run can judge it"
     )
