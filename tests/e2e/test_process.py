@@ -116,7 +116,7 @@ def test_a_script_ends_with_the_jury_process_that_runs_it(tmp_path: Path) -> Non
         store.spans(root(1))
         store.clock.advance(4)
         store.worker.tick()
-        with room(store, tmp_path) as jury:
+        with room(store, tmp_path, processes=0, judges=1) as jury:
             wait_until(has_spread(folder))
             first = left(folder)
             assert jury.kill_one()
