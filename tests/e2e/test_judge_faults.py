@@ -81,6 +81,16 @@ def result(service: RunningService, trace_id: str, evaluator: str) -> list[list[
     )
 
 
+def story(service: RunningService, trace_id: str) -> list[str]:
+    """What is explained of a trace; nothing until it has arrived."""
+    response = service.client.get(f"{service.api}/api/traces/{trace_id}/explain")
+    if response.status_code == 404:
+        return []
+    response.raise_for_status()
+    lines: list[str] = response.json()["lines"]
+    return lines
+
+
 def circuit(service: RunningService) -> float:
     """What /metrics says of the judge's endpoint."""
     text = service.client.get(f"{service.api}/metrics").text
@@ -98,7 +108,7 @@ def test_an_endpoint_that_misbehaves_harms_no_other_judgement(tmp_path: Path) ->
             trace = send(service, next(numbers))
 
             def waits(trace: str = trace) -> bool:
-                lines = service.get(f"/api/traces/{trace}/explain")["lines"]
+                lines = story(service, trace)
                 return any("has failed" in line and "gpt-4o-mini at" in line for line in lines)
 
             eventually(waits, f"explain says what {fault}", log=service.log)
