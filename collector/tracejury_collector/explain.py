@@ -91,7 +91,7 @@ def explain(
         "lines": [
             *_completion_lines(facts),
             *decision_lines(facts.decisions, facts.rules, facts.current),
-            *map(_label_line, labels),
+            *map(label_line, labels),
         ],
         "completion": _completion(facts),
         "revisions": revisions,
@@ -303,8 +303,8 @@ def _because(reason: str) -> str:
     return f", {reason}" if reason else ""
 
 
-def _label_line(label: Row) -> str:
-    """Return what somebody said of the trace, and who."""
+def label_line(label: Row) -> str:
+    """Return what somebody said of a trace or a session, and who."""
     number = None if label["value"] is None else f"{label['value']:g}"
     words = [word for word in (label["label"] or label["verdict"], number) if word]
     place = f" on span {label['span_id']}" if label["span_id"] else ""

@@ -8,11 +8,12 @@ from typing import Any
 
 from tracejury_collector.completion import Completion, Reception, Waiting
 from tracejury_collector.errors import NotFound
-from tracejury_collector.explain import decision_lines, decisions_of
+from tracejury_collector.explain import decision_lines, decisions_of, label_line
 from tracejury_collector.rules import Rule
 from tracejury_collector.session_completion import SessionActivity, SessionPolicy, decide_session
 from tracejury_collector.session_ids import session_target
 from tracejury_collector.store.database import Database
+from tracejury_collector.store.labels import labels_of_session
 
 Row = dict[str, Any]
 
@@ -63,15 +64,21 @@ def explain_session(db: Database, asked: Asked) -> Row:
     if project is None or project not in projects:
         raise _unknown(asked, projects)
     facts = _facts(db, asked, project)
+    labels = labels_of_session(db, asked.session_id, project)
     return {
         "session_id": asked.session_id,
         "project": project,
         "target_id": session_target(project, asked.session_id),
         "status": "open" if facts.open_traces or facts.activity else "complete",
-        "lines": [*_lines(facts), *decision_lines(facts.decisions, facts.rules, facts.current)],
+        "lines": [
+            *_lines(facts),
+            *decision_lines(facts.decisions, facts.rules, facts.current),
+            *map(label_line, labels),
+        ],
         "completion": _completion(facts),
         "revisions": list(facts.revisions),
         "decisions": list(facts.decisions),
+        "labels": labels,
         "other_projects": [name for name in projects if name != project],
     }
 

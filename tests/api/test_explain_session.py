@@ -53,6 +53,15 @@ def test_a_session_whose_name_ends_like_the_path_is_shown_too(api: Api) -> None:
     assert api.get("/api/sessions/a/explain")["session_id"] == "a"
 
 
+def test_what_was_said_of_a_session_stands_in_its_story(api: Api) -> None:
+    judged(api, "s")
+    said = {"session_id": "s", "name": "helpful", "verdict": "fail", "author": "ann"}
+    assert api.http.post("/api/labels", json=said).status_code == 200
+    story = api.get("/api/sessions/s/explain")
+    assert story["lines"][-1] == "label 'helpful' by ann: fail"
+    assert [label["name"] for label in story["labels"]] == ["helpful"]
+
+
 def test_a_session_shows_what_was_found_on_it_as_a_whole(api: Api) -> None:
     judged(api, "s")
     target = "default/s"

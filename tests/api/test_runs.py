@@ -323,7 +323,9 @@ def test_a_detached_run_is_looked_at_and_canceled(api: Api, url: str) -> None:
     assert run_id in run("runs", "--url", url).stdout
     assert "goes on" in run("runs", run_id, "--url", url).stdout
     assert json.loads(run("runs", "--json", "--url", url).stdout)["items"]
-    assert "canceled" in run("runs", "cancel", run_id, "--url", url).stdout
+    first, second = (run("runs", "cancel", run_id, "--url", url) for _ in range(2))
+    assert ("canceled" in first.stdout, first.stderr) == (True, "")
+    assert (second.exit_code, "ended already: it is canceled" in second.stderr) == (0, True)
     ended = run("runs", run_id, "--follow", "--url", url)
     assert (ended.exit_code, "canceled" in ended.stdout) == (1, True)
 

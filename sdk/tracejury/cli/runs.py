@@ -50,7 +50,10 @@ def runs(
                 page = client.runs(state=state, rule=rule, limit=limit, cursor=cursor)
                 terminal.print_json(page) if json else show_runs.print_runs(page)
             case ["cancel", run_id]:
+                before = client.run(run_id).state
                 ended = client.cancel_run(run_id)
+                if "running" not in (before, ended.state):
+                    show_runs.print_ended_before(ended)
                 terminal.print_json(ended) if json else show_runs.print_run(ended)
             case ["cancel"]:
                 fail("'cancel' needs the id of a run; 'tracejury runs' lists them", WRONG_USE)

@@ -50,6 +50,12 @@ def print_runs(page: Page[Run]) -> None:
         out.print(Text(f"more: --cursor {page.next_cursor}", style="dim"), soft_wrap=True)
 
 
+def print_ended_before(run: Run) -> None:
+    """Say that a run that was to be canceled had ended already."""
+    words = f"run {run.run_id} had ended already: it is {run.state}, and stays so"
+    terminal.console(stderr=True).print(Text(words), soft_wrap=True)
+
+
 def print_run(run: Run) -> None:
     """Print how far a run is, what came of it, and what it compared."""
     out = terminal.console()
