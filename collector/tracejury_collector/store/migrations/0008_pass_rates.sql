@@ -289,10 +289,11 @@ FROM base.pass_rates('bucket', NULL, NULL, 3600000000000, NULL, NULL, NULL, NULL
 COMMENT ON VIEW main.pass_rates IS
 'The share of the traffic that passes, estimated from the sample, by rule, evaluator and hour.';
 COMMENT ON COLUMN main.pass_rates.fingerprint IS 'The version of the evaluator: another one is another row.';
-COMMENT ON COLUMN main.pass_rates.bucket IS 'The hour in which it was decided to judge (UTC).';
+COMMENT ON COLUMN main.pass_rates.bucket IS 'The hour in which it was decided to judge (UTC); of history read again, when that was.';
 COMMENT ON COLUMN main.pass_rates.pass_rate IS 'Weighted by what each judged target stands for; NULL: none judged.';
 COMMENT ON COLUMN main.pass_rates.low IS 'Where its 95 % interval begins.';
 COMMENT ON COLUMN main.pass_rates.high IS 'Where its 95 % interval ends.';
-COMMENT ON COLUMN main.pass_rates.weight IS 'What the judged targets stand for; add up over hours.';
+COMMENT ON COLUMN main.pass_rates.weight IS
+    'What the judged targets stand for; add up over hours. Sessions: sampling upstream is unknown.';
 COMMENT ON COLUMN main.pass_rates.weight_passed IS 'What those stand for that passed.';
 COMMENT ON COLUMN main.pass_rates.traffic IS 'Targets that the rule is about, as many as were sent.';
