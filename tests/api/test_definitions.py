@@ -117,7 +117,7 @@ def test_the_default_rule_gives_way_to_the_api_and_comes_back(tmp_path: Path) ->
         ("rules/x", {"evaluators": ["fats"]}, "evaluators", "no evaluator is named 'fats'"),
         ("rules/x", {"evaluators": []}, "evaluators", "at least 1"),
         ("rules/x", {}, "evaluators", "Field required"),
-        ("rules/x", {"evaluators": ["ours"], "were": "true"}, "were", "Extra inputs"),
+        ("rules/x", {"evaluators": ["ours"], "were": "true"}, "were", "did you mean 'where'?"),
         ("rules/x", {"evaluators": ["ours"], "sample": {"rate": 2}}, "sample.rate", "less than"),
         ("rules/x", {"evaluators": ["ours"], "where": "nonsense"}, "where", "nonsense"),
         ("rules/x", {"evaluators": ["ours"], "where": "1"}, "where", "not true or false"),
@@ -154,6 +154,23 @@ def test_the_default_rule_gives_way_to_the_api_and_comes_back(tmp_path: Path) ->
             "config.sql",
             "trace_id",
         ),
+        ("rules/r", {"evaluators": ["ours"], "kind": ["llm"]}, "kind", "did you mean 'kinds'?"),
+        (
+            "rules/r",
+            {"evaluators": ["ours"], "sample": {"rat": 1}},
+            "sample.rat",
+            "did you mean 'rate'?",
+        ),
+        (
+            "rules/r",
+            {
+                "evaluators": ["ours"],
+                "sample": {"strata": {"a": {"where": "true", "rate": 1, "rat": 1}}},
+            },
+            "sample.strata.a.rat",
+            "did you mean 'rate'?",
+        ),
+        ("evaluators/x", {**FAST, "zzz": 1}, "zzz", "unknown setting; known: "),
         ("evaluators/%F0%9F%8C%A7", FAST, "name", "cannot be used"),
         ("evaluators/a b", FAST, "name", "cannot be used"),
     ],
@@ -260,6 +277,26 @@ def test_commands_and_files_are_for_the_configuration(api: Api, body: dict[str, 
     refused = put(api, "evaluators/x", body, 422)
     assert "the API may not define" in refused["detail"]
     assert "definitions.commands" in refused["remedy"]
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "169.254.169.254",
+        "[fe80::1]",
+        "[::ffff:169.254.169.254]",
+        "2852039166",
+        "0xa9.254.0xa9fe",
+        "metadata.google.internal",
+        "METADATA.google.internal.",
+    ],
+)
+def test_no_evaluator_of_the_api_asks_the_machine_who_it_is(api: Api, host: str) -> None:
+    hook = {"type": "webhook", "config": {"url": f"http://{host}/latest"}}
+    judge = {"type": "llm-relevance", "config": {"base_url": f"http://{host}/v1"}}
+    for body in (hook, judge, {"type": "composite", "config": {"members": [hook]}}):
+        refused = put(api, "evaluators/x", body, 422)
+        assert "the API may not define" in refused["detail"]
 
 
 def test_commands_may_be_allowed(tmp_path: Path) -> None:

@@ -11,11 +11,15 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from tracejury.errors import TracejuryError
 from tracejury.rest import Problem
 from tracejury_collector import errors
+from tracejury_collector.config.fields import section_of
+from tracejury_collector.config.nearest import unknown_setting
 
 log = logging.getLogger("tracejury.api")
 
@@ -115,9 +119,10 @@ def _named_field(detail: str) -> dict[str, str]:
     return {"field": field, "message": message}
 
 
-async def _on_validation_error(_request: Request, error: Exception) -> JSONResponse:
+async def _on_validation_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    fields = [_field_error(item) for item in error.errors()]
+    model = _body_model(request)
+    fields = [_field_error(item, model) for item in error.errors()]
     first = fields[0] if fields else {"field": "body", "message": "is not valid"}
     return problem(
         422,
@@ -129,9 +134,18 @@ async def _on_validation_error(_request: Request, error: Exception) -> JSONRespo
     )
 
 
-def _field_error(item: Mapping[str, Any]) -> dict[str, str]:
+def _body_model(request: Request) -> type[BaseModel] | None:
+    """Return what the body of the request is read as; None where it takes none."""
+    route = request.scope.get("route")
+    field = route.body_field if isinstance(route, APIRoute) else None
+    return section_of(field.field_info.annotation) if field else None
+
+
+def _field_error(item: Mapping[str, Any], model: type[BaseModel] | None) -> dict[str, str]:
     place, *path = [str(part) for part in item["loc"]]
     message = str(item["msg"])
+    if item["type"] == "extra_forbidden" and place == "body" and model:
+        return {"field": ".".join(path), "message": unknown_setting(model, path)}
     if item["type"] not in ("missing", "json_invalid"):
         message += f" (got {repr(item.get('input'))[:_SHOWN_VALUE]})"
     return {"field": ".".join(path) or place, "message": message}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Mapping
@@ -10,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from tracejury.dialects.custom import CustomDialect
 from tracejury.dialects.files import read_dialects
 from tracejury.errors import TracejuryError
-from tracejury_collector.config.fields import section_of
-from tracejury_collector.config.judging import EvaluatorSpec, RuleSpec
-from tracejury_collector.config.outward import AlertSpec, ExportSettings
+from tracejury_collector.config.nearest import nearest, unknown_setting
+from tracejury_collector.config.outward import ExportSettings
 from tracejury_collector.config.sections import JudgeSettings
 from tracejury_collector.config.settings import Config
 from tracejury_collector.errors import ConfigError
@@ -93,7 +91,7 @@ def check_rules(config: Config) -> None:
     for name, rule in config.effective_rules().items():
         for evaluator in rule.evaluators:
             if evaluator not in known:
-                hint = _nearest(evaluator, list(known))
+                hint = nearest(evaluator, list(known))
                 raise ConfigError(
                     f"rules.{name}.evaluators: no evaluator is named {evaluator!r}{hint}; "
                     "define it first, under evaluators: or over the API"
@@ -123,30 +121,7 @@ def _substitute(value: Any, environ: Mapping[str, str], where: str) -> Any:
 def _explain(item: Any) -> str:
     path = ".".join(str(part) for part in item["loc"])
     if item["type"] == "extra_forbidden":
-        return (
-            f"{path}: unknown setting{_nearest(str(item['loc'][-1]), _keys_at(item['loc'][:-1]))}"
-        )
+        return f"{path}: {unknown_setting(Config, item['loc'])}"
     if path.split(".")[0] in _WITH_SECRETS:
         return f"{path}: {item['msg'].removeprefix('Value error, ')}"
     return f"{path}: {item['msg']} (got {item['input']!r})"
-
-
-def _keys_at(location: tuple[Any, ...]) -> list[str]:
-    """Return the setting names of the section at `location`."""
-    named: dict[str, type[BaseModel]] = {
-        "evaluators": EvaluatorSpec,
-        "rules": RuleSpec,
-        "alerts": AlertSpec,
-    }
-    model: type[BaseModel] = Config
-    for part in location:
-        if part in named:
-            model = named[part]
-        elif part in model.model_fields:
-            model = section_of(model.model_fields[part].annotation) or model
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _nearest(word: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(word, known, n=1)
-    return f" (did you mean {close[0]!r}?)" if close else f"; known: {', '.join(sorted(known))}"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
+import socket
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from tracejury_collector.config import EvaluatorSpec
 from tracejury_collector.definitions.bodies import Schemas, secrets_in
@@ -15,6 +18,8 @@ from tracejury_evaluators.process.script import Process
 
 MAX_DEPTH = 40
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+_URLS = ("url", "base_url", "baseUrl")
+_METADATA_NAMES = ("metadata.google.internal", "metadata.goog")
 _TEMPLATES = ("template", "evaluator_template", "evaluatorTemplate", "prompt")
 
 
@@ -81,6 +86,7 @@ def _reaching_out(spec: Mapping[str, Any]) -> Iterator[str]:
         if type_name == Process.type or type_name.startswith(FILE_SCHEME):
             yield f"type: {type_name!r} runs what the service's machine holds"
     yield from _keys_named(spec)
+    yield from _hosts_of_the_machine(spec)
     yield from _templates_in_files(spec)
 
 
@@ -90,6 +96,41 @@ def _keys_named(spec: Mapping[str, Any]) -> Iterator[str]:
         yield "config.api_key_env: it sends a key of the service to a host of its own"
     for member in members_of(spec):
         yield from _keys_named(member)
+
+
+def _hosts_of_the_machine(spec: Mapping[str, Any]) -> Iterator[str]:
+    config = spec.get("config")
+    for key in _URLS if isinstance(config, Mapping) else ():
+        url = config.get(key) if isinstance(config, Mapping) else None
+        if isinstance(url, str) and _is_link_local(url):
+            yield f"config.{key}: its host tells the service's machine who it is"
+    for member in members_of(spec):
+        yield from _hosts_of_the_machine(member)
+
+
+def _is_link_local(url: str) -> bool:
+    """Return whether a URL names a link-local address, where clouds serve their credentials."""
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return False
+    if host.rstrip(".") in _METADATA_NAMES:
+        return True
+    found = _address(host.partition("%")[0])
+    mapped = getattr(found, "ipv4_mapped", None) or found
+    return mapped is not None and mapped.is_link_local
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return the address that a host is, also one like `0xa9fea9fe`; None for a name."""
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        pass
+    try:
+        return ipaddress.IPv4Address(socket.inet_aton(host))
+    except OSError:
+        return None
 
 
 def _templates_in_files(spec: Mapping[str, Any]) -> Iterator[str]:
