@@ -422,12 +422,12 @@ def test_a_run_that_cannot_go_on_now_holds_up_no_other(
 
     def read(cursor: Any, plan: Plan, *rest: Any, **options: Any) -> Page:
         if plan.rule.name == "default":
-            raise duckdb.IOException("this part of the file cannot be read")
+            raise duckdb.InvalidInputException("this cannot be read")
         return next_page(cursor, plan, *rest, **options)
 
     monkeypatch.setattr(driving, "next_page", read)
     for _ in range(driving.MAX_FAILURES):
-        with pytest.raises(duckdb.IOException):
+        with pytest.raises(duckdb.InvalidInputException):
             runs.driver.step()
     assert len(outcomes(runs.store, good)) == 40
     assert runs.show(broken).run.state == "running"
