@@ -213,6 +213,8 @@ def _completion_lines(facts: _Facts) -> Iterator[str]:
             f"{spans} {'span' if spans == 1 else 'spans'}"
             f"{'' if revision['has_root'] else ', without a root'}"
         )
+    if facts.revisions and facts.revisions[0]["spans_deleted_at_ns"]:
+        yield "its spans were deleted, as retention says: it cannot be judged again"
     if facts.revisions and not facts.decisions:
         yield "no rule was in force when it was finished"
 

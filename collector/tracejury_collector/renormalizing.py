@@ -100,6 +100,10 @@ class Renormalizer:
         self._news.set()
         return request
 
+    def is_running(self) -> bool:
+        """Say whether history is being read again."""
+        return bool(renormalizations.find(self._db, state="running"))
+
     def find(self, request_id: str) -> Renormalization:
         """Return a request.
 

@@ -30,9 +30,11 @@ from tracejury_collector.jury.budgets import Budgets
 from tracejury_collector.jury.building import CatalogSeats
 from tracejury_collector.jury.catalog import Catalog
 from tracejury_collector.jury.pool import JuryPool
+from tracejury_collector.keeping import Keeper
 from tracejury_collector.outward import exporting, watching
 from tracejury_collector.redaction import Redactor
 from tracejury_collector.renormalizing import Renormalizer
+from tracejury_collector.retention import Retention
 from tracejury_collector.runs.desk import RunDesk, free_by, refusal_by
 from tracejury_collector.runs.driver import RunDriver
 from tracejury_collector.store.append import Appender
@@ -121,6 +123,8 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             ),
         )
         worker.between(renormalizer.step)
+        retention = Retention(db, config.retention, time.time_ns, renormalizer.is_running)
+        keeper = Keeper([retention.step])
         server = StoreServer(settings.store_socket, {"receiver": receivers, "jury": jury.handle})
         redactor = Redactor(config.redact)
         context = ApiContext(
@@ -147,6 +151,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             _judging(jury),
             _working(worker),
             _driving(driver),
+            _keeping(keeper),
             _accepting(server),
             _serving(settings, context),
         ):
@@ -244,6 +249,18 @@ async def _driving(driver: RunDriver) -> AsyncIterator[None]:
     finally:
         stop.set()
         driver.wake()
+        await running
+
+
+@contextlib.asynccontextmanager
+async def _keeping(keeper: Keeper) -> AsyncIterator[None]:
+    stop = threading.Event()
+    running = asyncio.create_task(asyncio.to_thread(keeper.run, stop), name="keeper")
+    try:
+        yield
+    finally:
+        stop.set()
+        keeper.wake()
         await running
 
 

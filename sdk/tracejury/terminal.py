@@ -158,6 +158,15 @@ def latency(ms: float | None) -> str:
     return f"{ms / 1000:.1f} s" if ms < 120_000 else f"{ms / 60_000:.1f} min"
 
 
+def size(count: float) -> str:
+    """Return a number of bytes for people."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TiB"
+
+
 def money(usd: float | None) -> str:
     """Return US dollars for people; an unknown price is "-"."""
     return "-" if usd is None else f"${usd:.6f}".rstrip("0").rstrip(".") if usd else "$0"

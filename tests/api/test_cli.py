@@ -55,6 +55,7 @@ COMMANDS = [
     "keys create",
     "keys list",
     "keys revoke",
+    "storage",
 ]
 NOBODY = "http://127.0.0.1:9"
 TRACE = f"{1:032x}"

@@ -72,7 +72,7 @@ def _default(field: FieldInfo) -> str:
     is_bytes = "in bytes" in (field.description or "")
     if is_bytes or "request bytes" in (field.description or ""):
         return next(f"`{value // size}{unit}`" for unit, size in _UNITS_BYTES if value % size == 0)
-    if "in seconds" in (field.description or ""):
+    if "in seconds" in (field.description or "") and isinstance(value, int | float):
         return f"`{value:g}s`"
     return f"`{value}`"
 

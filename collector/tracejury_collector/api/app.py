@@ -27,6 +27,7 @@ from tracejury_collector.api import (
     runs,
     sessions,
     sql,
+    storage,
     traces,
     types,
 )
@@ -100,6 +101,7 @@ def create_app(context: ApiContext) -> FastAPI:
         exports,
         dialects,
         renormalizations,
+        storage,
         definitions,
         health,
     ):

@@ -7,17 +7,21 @@ from typing import Any
 import orjson
 
 from tracejury.assemble import assemble
-from tracejury.rest import Decision, Explanation, Label, Result, TraceDetail
+from tracejury.rest import Decision, Explanation, Label, Result, TraceDetail, Usage
 from tracejury.view import rfc3339, trace_to_api
 from tracejury_collector.store import labels, reads
 from tracejury_collector.store.database import Database
 
 
 def trace_detail(db: Database, extent: reads.Extent) -> TraceDetail:
-    """Return the trace, assembled from everything that has arrived of it."""
-    arrivals = reads.load_extent(db, extent)
-    trace = assemble(arrivals.spans, arrivals.logs, revision=extent.revision)
-    own = trace_to_api(trace)
+    """Return the trace, assembled from everything that has arrived of it.
+
+    Where that was deleted, its totals are left.
+
+    Raises: NotFound for a trace that is deleted at this moment.
+    """
+    is_deleted = extent.spans_deleted_at_ns is not None and not extent.is_open
+    own = _remains(db, extent) if is_deleted else _assembled(db, extent)
     return TraceDetail.model_validate(
         {
             **own,
@@ -30,6 +34,23 @@ def trace_detail(db: Database, extent: reads.Extent) -> TraceDetail:
             "labels": [label(row) for row in labels.labels_of_trace(db, extent.trace_id)],
         }
     )
+
+
+def _assembled(db: Database, extent: reads.Extent) -> dict[str, Any]:
+    arrivals = reads.load_extent(db, extent)
+    return trace_to_api(assemble(arrivals.spans, arrivals.logs, revision=extent.revision))
+
+
+def _remains(db: Database, extent: reads.Extent) -> dict[str, Any]:
+    row = reads.remains_of_trace(db, extent.trace_id)
+    return {
+        **{name: value for name, value in row.items() if name in TraceDetail.model_fields},
+        "start_time": rfc3339(row["start_time_ns"] or 0),
+        "end_time": rfc3339(row["end_time_ns"] or 0),
+        "flags": dict.fromkeys(row["flags"], True),
+        "usage": {name: row[name] for name in Usage.model_fields},
+        "spans_deleted_at": rfc3339(extent.spans_deleted_at_ns or 0),
+    }
 
 
 def result(row: dict[str, Any]) -> Result:

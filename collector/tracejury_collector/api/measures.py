@@ -12,6 +12,8 @@ from tracejury.dialects.unread import OTHER
 from tracejury.rest import DefinitionKind
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.outward_measures import outward_metrics
+from tracejury_collector.api.storage import DELETED
+from tracejury_collector.api.storage_measures import storage_metrics
 from tracejury_collector.metrics import counter, gauge, gauges
 from tracejury_collector.store.database import REDACTED
 from tracejury_collector.store.reads import count_open_traces
@@ -25,7 +27,7 @@ def service_metrics(context: ApiContext) -> Iterator[Metric]:
     """Yield the service's metrics as they are now."""
     counts = context.db.counters()
     records: dict[tuple[str, ...], int] = {
-        (s, name): n for (name, s), n in counts.items() if s != REDACTED
+        (s, name): n for (name, s), n in counts.items() if s not in (REDACTED, DELETED)
     }
     yield counter(
         "tracejury_records",
@@ -81,6 +83,7 @@ def service_metrics(context: ApiContext) -> Iterator[Metric]:
     yield from _run_metrics(context)
     yield from _jury_metrics(context)
     yield from outward_metrics(context)
+    yield from storage_metrics(context)
     yield from _judge_metrics(context)
 
 

@@ -66,8 +66,13 @@ def _filter(query: TraceQuery, now_ns: int) -> reads.TraceFilter:
 
 def trace_summary(row: dict[str, Any]) -> TraceSummary:
     """Return a row of `show_traces` as an item of a list."""
-    shown = {key: value for key, value in row.items() if key not in ("start_time_ns", "first_seq")}
-    return TraceSummary(**shown, start_time=rfc3339(row["start_time_ns"] or 0))
+    hidden = ("start_time_ns", "first_seq", "spans_deleted_at_ns")
+    shown = {key: value for key, value in row.items() if key not in hidden}
+    return TraceSummary(
+        **shown,
+        start_time=rfc3339(row["start_time_ns"] or 0),
+        spans_deleted_at=rfc3339(row["spans_deleted_at_ns"] or 0),
+    )
 
 
 @router.get("/api/traces/{trace_id}", responses=problems(404))

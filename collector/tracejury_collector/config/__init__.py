@@ -30,6 +30,7 @@ from tracejury_collector.config.reading import (
     without_outward,
 )
 from tracejury_collector.config.redaction import ATTRIBUTE, KnownPattern, RedactionSettings
+from tracejury_collector.config.retention import ProjectRetention, RetentionSettings
 from tracejury_collector.config.sections import (
     CompletionSettings,
     JudgeSettings,
@@ -62,7 +63,9 @@ __all__ = [
     "Listen",
     "OtlpExportSettings",
     "PassRateSettings",
+    "ProjectRetention",
     "RedactionSettings",
+    "RetentionSettings",
     "RuleSpec",
     "SampleSpec",
     "StorageSettings",

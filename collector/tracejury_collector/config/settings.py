@@ -20,6 +20,7 @@ from tracejury_collector.config.judging import (
 from tracejury_collector.config.outward import MAX_ALERTS, AlertName, AlertSpec, ExportSettings
 from tracejury_collector.config.querying import QuerySettings
 from tracejury_collector.config.redaction import RedactionSettings
+from tracejury_collector.config.retention import RetentionSettings
 from tracejury_collector.config.sections import (
     CompletionSettings,
     DefinitionSettings,
@@ -45,6 +46,7 @@ class Config(Section):
     completion: CompletionSettings = CompletionSettings()
     database: StorageSettings = StorageSettings()
     sql: QuerySettings = QuerySettings()
+    retention: RetentionSettings = RetentionSettings()
     jury: JurySettings = JurySettings()
     judge: JudgeSettings = JudgeSettings()
     budget: Budget = Budget()

@@ -40,6 +40,11 @@ class Database:
         """
         return cls(Instance(path, settings))
 
+    @property
+    def path(self) -> str:
+        """The file, as the configuration names it."""
+        return self._instance.path
+
     def write(self, operation: Callable[[duckdb.DuckDBPyConnection], T]) -> Future[T]:
         """Run `operation` in the next group commit; resolves once it is on disk.
 
@@ -49,6 +54,17 @@ class Database:
         Raises: Unavailable when the database is closed.
         """
         return self._writer.submit(operation)
+
+    def aside(self, operation: Callable[[Instance], T]) -> Future[T]:
+        """Run `operation` on the instance between two commits; nothing is written meanwhile.
+
+        Raises: Unavailable when the database is closed.
+        """
+        return self._writer.aside(operation)
+
+    def checkpoint(self) -> Future[None]:
+        """Write what is in the log into the file; what was deleted leaves room from then on."""
+        return self.aside(lambda instance: instance.checkpoint())
 
     def grow(self, reason: duckdb.OutOfMemoryException) -> bool:
         """Open the file anew with more memory, after a read had too little; False at the limit."""

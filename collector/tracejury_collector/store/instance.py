@@ -181,6 +181,13 @@ class Instance:
             )
         self.witness(found)
 
+    def checkpoint(self) -> None:
+        """Write what is in the log into the file.
+
+        Raises: Unavailable; duckdb.Error when that does not work now.
+        """
+        self.root.execute("CHECKPOINT")
+
     def close(self) -> None:
         """Checkpoint and close; readers that are still busy are interrupted."""
         with self._changed:

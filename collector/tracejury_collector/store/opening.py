@@ -52,7 +52,7 @@ def open_database(path: str, settings: StorageSettings) -> duckdb.DuckDBPyConnec
     if isinstance(damage, duckdb.DuckDBPyConnection):
         return damage
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    logs = _log_files(path)
+    logs = log_files(path)
     if logs:
         _set_aside(logs, stamp, damage)
         again = _try(path, settings)
@@ -138,7 +138,7 @@ def check_usable(path: str) -> None:
         ) from error
 
 
-def _log_files(path: str) -> list[str]:
+def log_files(path: str) -> list[str]:
     """Return the write-ahead logs that lie beside the database file."""
     file = Path(path)
     names = (entry.name for entry in file.absolute().parent.iterdir())

@@ -10,7 +10,7 @@ import duckdb
 import orjson
 import pyarrow as pa
 
-from tracejury_collector.errors import SqlRefused, SqlTooLarge, Unavailable
+from tracejury_collector.errors import NotFound, SqlRefused, SqlTooLarge, Unavailable
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.loading import Arrivals, SeqRange, load_arrivals
 from tracejury_collector.store.sqlguard import check_expression
@@ -57,7 +57,10 @@ class ResultFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extent:
-    """Where the arrivals of a trace lie; `revision` is 0 while it was never finished."""
+    """Where the arrivals of a trace lie; `revision` is 0 while it was never finished.
+
+    `spans_deleted_at_ns` says that retention has deleted those of its newest revision.
+    """
 
     trace_id: str
     revision: int
@@ -65,6 +68,7 @@ class Extent:
     is_open: bool
     first_seq: int
     last_seq: int
+    spans_deleted_at_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,6 +208,17 @@ def find_trace(db: Database, trace_id: str) -> Extent | None:
     """Return where the arrivals of a trace lie, None for an unknown id."""
     rows = db.rows("trace_extent", {"trace_id": trace_id})
     return Extent(**rows[0]) if rows else None
+
+
+def remains_of_trace(db: Database, trace_id: str) -> Row:
+    """Return what is left of a trace whose spans were deleted.
+
+    Raises: NotFound where the trace is gone by now.
+    """
+    rows = db.rows("remains_of_trace", {"trace_id": trace_id})
+    if not rows:
+        raise NotFound(f"the trace {trace_id!r} has just been deleted; list the traces again")
+    return rows[0]
 
 
 def load_extent(db: Database, extent: Extent) -> Arrivals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from collections import Counter, deque
@@ -34,6 +35,14 @@ class _Write:
     future: Future[Any]
 
 
+@dataclass(frozen=True, eq=False)
+class _Aside:
+    """What is done to the instance itself, between two commits."""
+
+    operation: Callable[[Instance], Any]
+    future: Future[Any]
+
+
 @dataclass
 class _Attempt:
     """What a group came to, valid once its commit is on disk."""
@@ -58,7 +67,7 @@ class Writer:
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
         self._ready = threading.Condition()
-        self._queue: deque[_Write] = deque()
+        self._queue: deque[_Write | _Aside] = deque()
         self._stopping = False
         self._commit_id, self._committed = self._ledger()
         self._tallied: Counter[str] = Counter()
@@ -68,12 +77,21 @@ class Writer:
     def submit(self, operation: Callable[[duckdb.DuckDBPyConnection], T]) -> Future[T]:
         """See `Database.write`."""
         future: Future[T] = Future()
+        self._put(_Write(operation, cast("Future[Any]", future)))
+        return future
+
+    def aside(self, operation: Callable[[Instance], T]) -> Future[T]:
+        """See `Database.aside`."""
+        future: Future[T] = Future()
+        self._put(_Aside(operation, cast("Future[Any]", future)))
+        return future
+
+    def _put(self, item: _Write | _Aside) -> None:
         with self._ready:
             if self._stopping:
                 raise Unavailable("the database is closed")
-            self._queue.append(_Write(operation, cast("Future[Any]", future)))
+            self._queue.append(item)
             self._ready.notify()
-        return future
 
     def tally(self, signal: str, counts: Mapping[str, int]) -> None:
         """See `Database.tally`."""
@@ -96,20 +114,54 @@ class Writer:
 
     def _run(self) -> None:
         while group := self._take():
-            self._write(group)
+            if isinstance(group, _Aside):
+                self._do_aside(group)
+            else:
+                self._write(group)
 
-    def _take(self) -> list[_Write]:
-        """Return what waits, at least one write; nothing when the writer is to stop."""
+    def _take(self) -> list[_Write] | _Aside | None:
+        """Return what waits, at least one write; None when the writer is to stop."""
         with self._ready:
             while True:
                 self._ready.wait_for(lambda: self._queue or self._stopping)
                 if not self._queue:
-                    return []
-                count = min(len(self._queue), MAX_GROUP)
-                taken = [self._queue.popleft() for _ in range(count)]
-                group = [write for write in taken if write.future.set_running_or_notify_cancel()]
-                if group:
+                    return None
+                first = self._queue[0]
+                if isinstance(first, _Aside):
+                    self._queue.popleft()
+                    if first.future.set_running_or_notify_cancel():
+                        return first
+                elif group := self._taken():
                     return group
+
+    def _taken(self) -> list[_Write]:
+        """Return the writes at the head of the queue, as many as one commit takes."""
+        taken: list[_Write] = []
+        while self._queue and len(taken) < MAX_GROUP:
+            first = self._queue[0]
+            if isinstance(first, _Aside):
+                break
+            taken.append(first)
+            self._queue.popleft()
+        return [write for write in taken if write.future.set_running_or_notify_cancel()]
+
+    def _do_aside(self, aside: _Aside) -> None:
+        """Do what is done between two commits, and see that the database is open afterwards."""
+        try:
+            result = aside.operation(self._instance)
+        except BaseException as error:  # noqa: BLE001 - it is told to who asked
+            self._recover(error)
+            aside.future.set_exception(error)
+        else:
+            self._recover(None)
+            aside.future.set_result(result)
+
+    def _recover(self, error: BaseException | None) -> None:
+        try:
+            self._commit_id, self._committed = self._ledger()
+        except (TracejuryError, duckdb.Error) as broken:
+            with contextlib.suppress(Unavailable):
+                self._reopen(error if isinstance(error, Exception) else broken)
 
     def _write(self, group: list[_Write]) -> None:
         """Answer every write of the group."""

@@ -4,7 +4,7 @@ Exit codes: 0 fine, 1 a check failed, 2 wrong use, 3 the service could not be re
 """
 
 from tracejury.cli import service, traces, evaluators, definitions, budgets, rates, runs  # isort: skip  # the order of the help
-from tracejury.cli import labels, data, outward, renormalize, keys  # isort: skip
+from tracejury.cli import labels, data, outward, renormalize, storage, keys  # isort: skip
 from tracejury.cli.app import app
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "renormalize",
     "runs",
     "service",
+    "storage",
     "traces",
 ]
 

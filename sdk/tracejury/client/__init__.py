@@ -13,6 +13,7 @@ from tracejury.client.rates import RateCalls
 from tracejury.client.renormalizations import RenormalizationCalls
 from tracejury.client.runs import RunCalls
 from tracejury.client.service import DEFAULT_URL
+from tracejury.client.storage import StorageCalls
 from tracejury.client.traces import TraceCalls
 
 __all__ = ["DEFAULT_URL", "AsyncClient", "Client"]
@@ -29,6 +30,7 @@ class _Calls(
     RateCalls,
     DefinitionCalls,
     LabelCalls,
+    StorageCalls,
 ):
     """All calls, each defined once for both clients."""
 

@@ -59,6 +59,7 @@ from tracejury.rest.runs import (
     RunState,
     ShareEstimate,
 )
+from tracejury.rest.storage import ProjectStorage, Storage
 from tracejury.rest.traces import (
     Explanation,
     Flags,
@@ -108,6 +109,7 @@ __all__ = [
     "PassRate",
     "PassRates",
     "Problem",
+    "ProjectStorage",
     "Renormalization",
     "RenormalizationReport",
     "Result",
@@ -122,6 +124,7 @@ __all__ = [
     "SessionTotals",
     "ShareEstimate",
     "SqlResult",
+    "Storage",
     "ToolCall",
     "TraceDetail",
     "TraceStatus",

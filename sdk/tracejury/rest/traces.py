@@ -43,6 +43,7 @@ class TraceSummary(Document):
     cost_usd: float | None = None
     input: str | None = None
     output: str | None = None
+    spans_deleted_at: str | None = None
 
 
 class SessionTotals(Document):
@@ -145,7 +146,10 @@ class Turn(Document):
 
 
 class TraceDetail(Document):
-    """A trace, rebuilt from its spans, with what was decided and judged on it."""
+    """A trace, rebuilt from its spans, with what was decided and judged on it.
+
+    Where `spans_deleted_at` says that its spans were deleted, only its totals are left.
+    """
 
     trace_id: str
     revision: int
@@ -180,6 +184,7 @@ class TraceDetail(Document):
     results: list[Result] = []
     decisions: list[Decision] = []
     labels: list[Label] = []
+    spans_deleted_at: str | None = None
 
 
 class Explanation(Document):

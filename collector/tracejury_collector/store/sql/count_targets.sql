@@ -4,6 +4,7 @@ SELECT count(*) AS targets, coalesce(max(t.first_seq), -1) AS newest_seq
 FROM base.traces AS t
 WHERE
     NOT t.superseded
+    AND t.spans_deleted_at IS NULL
     AND t.first_seq < $before_seq::BIGINT
     AND t.first_seq >= $from_seq::BIGINT
     AND ($since_ns::BIGINT IS NULL

@@ -3,6 +3,7 @@ SELECT t.first_seq
 FROM base.traces AS t
 WHERE
     NOT t.superseded
+    AND t.spans_deleted_at IS NULL
     AND t.first_seq >= $low_seq::BIGINT
     AND t.first_seq < $before_seq::BIGINT
     AND ($since_ns::BIGINT IS NULL

@@ -10,6 +10,7 @@ FROM (
     FROM base.traces AS t
     WHERE
         NOT t.superseded
+        AND t.spans_deleted_at IS NULL
         AND t.session_id IN (SELECT value ->> '$' FROM json_each($session_ids))
     WINDOW latest AS (
         PARTITION BY t.project, t.session_id

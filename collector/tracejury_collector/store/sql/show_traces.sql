@@ -5,7 +5,8 @@ SELECT
     epoch_ns(coalesce(t.start_time, o.first_seen)) AS start_time_ns, t.latency_ms,
     t.span_count, t.llm_calls, t.tool_calls, t.error_count, t.has_error, t.models,
     t.input_tokens, t.output_tokens, t.total_tokens, t.cost_usd, left(t.input, $characters) AS input,
-    left(t.output, $characters) AS output
+    left(t.output, $characters) AS output,
+    epoch_ns(t.spans_deleted_at) AS spans_deleted_at_ns
 FROM (
     FROM main.traces
     WHERE

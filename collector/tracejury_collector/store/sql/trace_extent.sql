@@ -4,6 +4,7 @@ SELECT
     coalesce(t.revision, 0) AS revision,
     t.completed_by,
     o.trace_id IS NOT NULL AS is_open,
+    epoch_ns(t.spans_deleted_at) AS spans_deleted_at_ns,
     least(t.first_seq, o.first_seq) AS first_seq,
     greatest(t.last_seq, o.last_seq) AS last_seq
 FROM (FROM base.traces WHERE trace_id = $trace_id AND NOT superseded) AS t

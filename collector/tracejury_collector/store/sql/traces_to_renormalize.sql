@@ -7,6 +7,7 @@ FROM base.traces AS t
 ANTI JOIN base.open_traces AS o ON o.trace_id = t.trace_id
 WHERE
     NOT t.superseded
+    AND t.spans_deleted_at IS NULL
     AND (
         t.first_seq BETWEEN $first_seq AND $last_seq
         OR ($first_seq = $from_seq AND t.first_seq < $from_seq AND t.last_seq >= $from_seq)

@@ -1,0 +1,38 @@
+"""What /metrics tells of the space that the database takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client.core import Metric
+
+from tracejury_collector.api.context import ApiContext
+from tracejury_collector.api.storage import deleted_traces
+from tracejury_collector.metrics import counter, gauges
+from tracejury_collector.store.storage import measure_space
+
+
+def storage_metrics(context: ApiContext) -> Iterator[Metric]:
+    """Yield what is told of the file, the disk, and what was deleted."""
+    space = measure_space(context.db)
+    sizes: dict[tuple[str, ...], float] = {
+        ("file",): space.file_bytes,
+        ("wal",): space.wal_bytes,
+        ("used",): space.used_bytes,
+        ("live",): space.live_bytes,
+        ("disk_free",): space.disk_free_bytes,
+    }
+    limit = context.config.retention.size
+    yield gauges(
+        "tracejury_storage_bytes",
+        "Size of the database file, of its log, of its blocks in use, of what lives in "
+        "them, and what the disk has left; limit: what may live in it.",
+        ["what"],
+        sizes | ({("limit",): limit} if limit else {}),
+    )
+    yield counter(
+        "tracejury_traces_deleted",
+        "Traces that were deleted, by why. Outlives restarts.",
+        ["why"],
+        {(why,): count for why, count in deleted_traces(context).items()},
+    )
