@@ -20,7 +20,7 @@ from run import load, service, target
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.helpers.databases import lay_out  # noqa: E402
+from tests.helpers.databases import lay_out
 
 SAMPLE_SPANS = 20_480
 SPANS_PER_TRACE = 10
@@ -53,11 +53,9 @@ def multiply(sample: Path, path: Path, spans: int, days: float) -> None:
     copies = max(1, spans // SAMPLE_SPANS)
     with duckdb.connect() as connection:
         connection.execute(f"ATTACH '{sample}' AS sample (READ_ONLY)")
-        connection.execute(f"ATTACH '{path}' AS history")
-        (last,) = connection.execute("SELECT max(received_at) FROM sample.base.spans").fetchall()[0]
-        late_ns = connection.execute(
-            "SELECT ?::BIGINT - epoch_ns(?::TIMESTAMP_NS)", [time.time_ns(), last]
-        ).fetchall()[0][0]
+        connection.execute(f"ATTACH '{path}' AS history (ROW_GROUP_SIZE 8192)")
+        newest = "SELECT max(epoch_ns(received_at)) FROM sample.base.spans"
+        late_ns = time.time_ns() - connection.execute(newest).fetchall()[0][0]
         statements = [_copying(connection, table) for table in COPIED]
         for copy in track(range(copies), description=f"{spans:,} spans"):
             ago_ns = int((copies - 1 - copy) / copies * days * DAY_NS)

@@ -71,13 +71,13 @@ class Service:
 
 
 @contextlib.contextmanager
-def service(config: str = "") -> Iterator[Service]:
-    """Start the service on free ports with a temporary database."""
+def service(config: str = "", storage: Path | None = None) -> Iterator[Service]:
+    """Start the service on free ports with a temporary database, or with that in `storage`."""
     with tempfile.TemporaryDirectory(prefix="tracejury-bench-") as name:
         directory = Path(name)
         ports = free_ports(3)
         listen = [f"127.0.0.1:{port}" for port in ports]
-        database = directory / "bench.duckdb"
+        database = storage.absolute() if storage else directory / "bench.duckdb"
         (directory / "tracejury.yaml").write_text(
             f"storage: {database}\n"
             f"listen: {{grpc: '{listen[0]}', otlp_http: '{listen[1]}', api: '{listen[2]}'}}\n"

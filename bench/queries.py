@@ -1,0 +1,143 @@
+"""How fast questions are answered over a long history, while spans keep arriving.
+
+Usage: python bench/queries.py DATABASE [--rate SPANS] [--rounds N] (DATABASE: bench/history.py)
+
+Each question is asked over the API, one after the other, while the load generator sends at a
+fixed rate; then three analysts scan all spans without a pause, and the time that the generator's
+requests take is compared with the time before. The database is not copied: it grows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import threading
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from run import LOAD, Service, service, target
+
+SCAN = "SELECT count(*), sum(length(attributes)) FROM spans WHERE attributes LIKE '%nothing%'"
+BY_MODEL = """
+SELECT model, date_trunc('day', start_time) AS day, sum(input_tokens), sum(output_tokens)
+FROM llm_calls GROUP BY ALL ORDER BY ALL
+"""
+ANALYSTS = 3
+
+
+def questions(running: Service) -> dict[str, Callable[[], object]]:
+    """Return what is asked, by its name."""
+    newest = json.loads(running.get("/api/traces?limit=1000"))["items"]
+    ids = [item["trace_id"] for item in newest if item["status"] == "complete"]
+    services = urllib.parse.quote(newest[-1]["service_name"])
+    turn = iter(range(10**9))
+    return {
+        "newest 50 traces": lambda: running.get("/api/traces?limit=50"),
+        "one trace by id": lambda: running.get(f"/api/traces/{ids[next(turn) % len(ids)]}"),
+        "service, error, last 24 h": lambda: running.get(
+            f"/api/traces?service={services}&where=has_error&since=24h&limit=50"
+        ),
+        "tokens by model and day": lambda: running.scalar(BY_MODEL),
+    }
+
+
+def times_ms(ask: Callable[[], object], rounds: int) -> dict[str, float]:
+    """Return median and 99th percentile of asking, in ms."""
+    taken = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        ask()
+        taken.append((time.perf_counter() - began) * 1e3)
+    taken.sort()
+    return {
+        "median_ms": round(statistics.median(taken), 1),
+        "p99_ms": round(taken[min(len(taken) - 1, int(len(taken) * 0.99))], 1),
+    }
+
+
+@contextmanager
+def traffic(running: Service, rate: int) -> Iterator[None]:
+    """Send spans at `rate` a second meanwhile."""
+    command = [sys.executable, str(LOAD), *target(running, "http"), "--retry", "5", "--quiet"]
+    sending = subprocess.Popen(
+        [*command, "--rate", str(rate), "--spans", str(rate * 3600)], stdout=subprocess.DEVNULL
+    )
+    try:
+        time.sleep(5)
+        yield
+    finally:
+        sending.terminate()
+        sending.wait(10)
+
+
+@contextmanager
+def analysts(running: Service) -> Iterator[None]:
+    """Have all spans scanned meanwhile, by several at once and without a pause."""
+    stop = threading.Event()
+
+    def scan() -> None:
+        while not stop.is_set():
+            try:
+                running.scalar(SCAN)
+            except OSError:
+                time.sleep(0.1)  # stopped at its limit, or the store was: the next one
+
+    scanning = [threading.Thread(target=scan, daemon=True) for _ in range(ANALYSTS)]
+    for each in scanning:
+        each.start()
+    try:
+        time.sleep(1)
+        yield
+    finally:
+        stop.set()
+        for each in scanning:
+            each.join(60)
+
+
+def acknowledged(running: Service, rate: int, seconds: int) -> dict[str, Any]:
+    """Return the figures of the generator sending at `rate` for some seconds."""
+    command = [sys.executable, str(LOAD), *target(running, "http"), "--retry", "5"]
+    done = subprocess.run(
+        [*command, "--rate", str(rate), "--spans", str(rate * seconds)],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return figures
+
+
+def main() -> None:
+    """Print one line of JSON for each question, then what scans do to the senders."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("database", type=Path)
+    parser.add_argument("--rate", type=int, default=2000)
+    parser.add_argument("--rounds", type=int, default=100)
+    wanted = parser.parse_args()
+    with service(storage=wanted.database) as running:
+        spans = running.scalar("SELECT count(*) FROM spans")
+        print(json.dumps({"spans": spans, "rate": wanted.rate}), flush=True)
+        with traffic(running, wanted.rate):
+            for name, ask in questions(running).items():
+                ask()
+                print(json.dumps({"question": name, **times_ms(ask, wanted.rounds)}), flush=True)
+        alone = acknowledged(running, wanted.rate, 20)
+        with analysts(running):
+            beside = acknowledged(running, wanted.rate, 20)
+        print(json.dumps({"senders alone": _latency(alone), "beside scans": _latency(beside)}))
+
+
+def _latency(figures: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in figures.items() if "p50" in key or "p99" in key}
+
+
+if __name__ == "__main__":
+    main()
