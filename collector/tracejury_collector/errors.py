@@ -20,6 +20,10 @@ TracejuryError
     └── ShortOfMemory           the database needs more memory than it may take
 """
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+
 from tracejury.errors import TracejuryError
 
 
@@ -75,8 +79,27 @@ class PreconditionFailed(RequestError):
     """What the request would change has another version than it expects."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlPlace:
+    """Where a text of SQL is wrong: counted from 1; the excerpt is that line and a caret below."""
+
+    line: int
+    character: int
+    excerpt: str
+
+
 class SqlRefused(RequestError):
-    """The SQL is not allowed, or does not run."""
+    """The SQL is not allowed, or does not run.
+
+    `offset` counts bytes of UTF-8 from the start of what was parsed; `place` is for people.
+    """
+
+    def __init__(
+        self, message: str, *, offset: int | None = None, place: SqlPlace | None = None
+    ) -> None:
+        super().__init__(message)
+        self.offset = offset
+        self.place = place
 
 
 class SqlTooLarge(SqlRefused):

@@ -16,7 +16,8 @@ class UnreachableError(TracejuryError):
 class ApiError(TracejuryError):
     """The service refused a request: its status, machine code, and the remedy.
 
-    `retry_after_s` is when the service says that the same request may succeed.
+    `retry_after_s` is when the service says that the same request may succeed. `excerpt` shows
+    where a query is wrong: its line, and a caret below; empty where none is.
     """
 
     def __init__(
@@ -27,6 +28,7 @@ class ApiError(TracejuryError):
         detail: str,
         remedy: str = "",
         retry_after_s: float | None = None,
+        excerpt: str = "",
     ) -> None:
         super().__init__("; ".join(part for part in (detail, remedy) if part))
         self.status = status
@@ -34,6 +36,7 @@ class ApiError(TracejuryError):
         self.detail = detail
         self.remedy = remedy
         self.retry_after_s = retry_after_s
+        self.excerpt = excerpt
 
 
 class MissingExtraError(TracejuryError):

@@ -182,3 +182,11 @@ def age(start_time: str | None) -> str:
         if seconds >= size:
             return f"{seconds // size}{unit}"
     return f"{seconds}s"
+
+
+def print_excerpt(excerpt: str) -> None:
+    """Write a line of a user's text and the caret below it to stderr; nothing where it is empty."""
+    out = console(stderr=True)
+    for line in excerpt.splitlines():
+        # Safe characters take one cell each, so that the caret stays below its place.
+        out.print(Text(f"  {_UNSAFE.sub('?', line.replace(chr(9), ' '))}"), soft_wrap=True)

@@ -139,6 +139,15 @@ def test_explain_prints_the_story(finished: Api, url: str) -> None:
     assert "rule 'default' on revision 1: selected" in result.stdout
 
 
+def test_sql_points_at_what_is_wrong_with_a_query(finished: Api, url: str) -> None:
+    result = run("sql", "SELECT name,\n\tnmae FROM tool_calls", "--url", url)
+    assert result.exit_code == 2
+    message, *excerpt = result.stderr.splitlines()
+    assert "line 2, character 2" in message
+    assert 'Candidate bindings: "name"' in message
+    assert excerpt == ["   nmae FROM tool_calls", "   ^"]
+
+
 def test_sql_prints_a_table_and_reads_from_stdin(finished: Api, url: str) -> None:
     result = run("sql", "-", "--url", url, input="SELECT name, source FROM tool_calls")
     assert result.exit_code == 0, result.output

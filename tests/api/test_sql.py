@@ -105,6 +105,13 @@ def test_what_is_not_allowed_or_does_not_run_is_422_and_stays_a_problem(
     assert len(ask(shared, "SELECT span_id FROM spans").json()["rows"]) == 4
 
 
+def test_a_refusal_says_where_and_what_duckdb_proposes(shared: Api) -> None:
+    problem = ask(shared, "SELECT 1,\n  nmae FROM spans").json()
+    assert problem["position"] == {"line": 2, "character": 3, "excerpt": "  nmae FROM spans\n  ^"}
+    assert "nmae" in problem["detail"]
+    assert 'Candidate bindings: "name"' in problem["remedy"]
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [

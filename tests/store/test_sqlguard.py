@@ -137,6 +137,59 @@ def test_what_is_not_one_condition_is_refused(sql: str) -> None:
         check_expression(sql, "traces")
 
 
+@pytest.mark.parametrize(
+    ("sql", "line", "character", "pointed_at"),
+    [
+        ("SELECT uper(name) FROM spans", 1, 8, "uper"),
+        ("SELECT 'ä€😀', uper(name) FROM spans", 1, 15, "uper"),
+        ("SELECT 1,\n  uper(name)\nFROM spans", 2, 3, "uper"),
+        ("SELECT *\nFROM trace", 2, 6, "trace"),
+        ("EXPLAIN SELECT uper(name) FROM spans", 1, 16, "uper"),
+        ("SELECT 1 FORM spans", 1, 15, "spans"),
+        ("SELECT nmae FROM spans", 1, 8, "nmae"),
+        ("SELECT 1,\n  'ä' || nmae FROM spans", 2, 10, "nmae"),
+        ("SELECT '" + "y" * 200 + "', nmae, '" + "x" * 200 + "' FROM spans", 1, 212, "nmae"),
+        ("SELECT upper(1, 2)", 1, 8, "upper"),
+        ("SELECT 1,\n'x'::INTEGER", 2, 4, "::INTEGER"),
+        ("SELECT 1,\n\t'😀', nmae FROM spans", 2, 7, "nmae"),
+    ],
+)
+def test_a_refusal_points_at_its_place(
+    db: Database, sql: str, line: int, character: int, pointed_at: str
+) -> None:
+    with pytest.raises(SqlRefused) as refused:
+        run_select(db, sql)
+    place = refused.value.place
+    assert place is not None
+    assert (place.line, place.character) == (line, character)
+    text, caret = place.excerpt.split("\n")
+    assert text[len(caret) - 1 :].startswith(pointed_at)
+    assert len(text) <= 80
+    assert f"line {line}, character {character}" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("sql", "hint"),
+    [
+        ("SELECT nmae FROM spans", 'Candidate bindings: "name"'),
+        ("SELECT upper(1, 2)", "upper(VARCHAR) -> VARCHAR"),
+        ("SELECT x.name FROM spans AS s", 'Candidate tables: "s"'),
+    ],
+)
+def test_a_refusal_passes_on_what_duckdb_proposes(db: Database, sql: str, hint: str) -> None:
+    with pytest.raises(SqlRefused) as refused:
+        run_select(db, sql)
+    assert hint in str(refused.value).partition("; ")[2]
+
+
+def test_a_refused_condition_points_at_an_unknown_column() -> None:
+    with pytest.raises(SqlRefused) as refused:
+        check_expression("'ä' = name\n AND has_eror", "traces")
+    assert refused.value.place is not None
+    assert refused.value.place.excerpt == " AND has_eror\n     ^"
+    assert '"has_error"' in str(refused.value)
+
+
 def test_a_refused_condition_counts_places_from_its_own_start() -> None:
     with pytest.raises(SqlRefused, match="character 15"):
         check_expression("has_error AND uper(name) = 'X'", "traces")

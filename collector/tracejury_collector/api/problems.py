@@ -6,6 +6,7 @@ import http
 import logging
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -16,7 +17,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from tracejury.errors import TracejuryError
-from tracejury.rest import Problem
+from tracejury.rest import Problem, SqlPosition
 from tracejury_collector import errors
 from tracejury_collector.config.fields import section_of
 from tracejury_collector.config.nearest import unknown_setting
@@ -88,7 +89,7 @@ def problem_of(error: TracejuryError) -> Problem:
     """Return the problem document of an error of ours."""
     _, status, code, title, usual = next(e for e in _ERRORS if isinstance(error, e[0]))
     detail, _, remedy = str(error).partition("; ")
-    more = {"errors": [_named_field(detail)]} if isinstance(error, errors.ConfigError) else {}
+    more = _more(error, detail)
     return Problem(
         type=f"urn:tracejury:problem:{code}",
         title=title,
@@ -110,6 +111,15 @@ async def _on_tracejury_error(_request: Request, error: Exception) -> JSONRespon
         media_type=MEDIA_TYPE,
         headers=headers,
     )
+
+
+def _more(error: Exception, detail: str) -> dict[str, Any]:
+    """Return what a problem tells beside its words: the field, or the place in the SQL."""
+    if isinstance(error, errors.ConfigError):
+        return {"errors": [_named_field(detail)]}
+    if isinstance(error, errors.SqlRefused) and error.place is not None:
+        return {"position": SqlPosition(**asdict(error.place))}
+    return {}
 
 
 def _named_field(detail: str) -> dict[str, str]:

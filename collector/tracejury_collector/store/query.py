@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tracejury_collector.errors import SqlRefused
 from tracejury_collector.store.database import Database
-from tracejury_collector.store.sqlguard import check_select, reason
+from tracejury_collector.store.sqlguard import check_select, refusal
 from tracejury_collector.store.values import json_values
 from tracejury_collector.store.watch import MEMORY, watched
 
@@ -71,6 +71,7 @@ def run_select(
     `memory_bytes`.
     """
     checked = check_select(sql)
+    checked.check_params(params)
     started = time.monotonic()
     with db.read() as cursor, watched(cursor, limit_s, memory_bytes) as watch:
         try:
@@ -83,7 +84,7 @@ def run_select(
                 raise SqlRefused(watch.fault) from error
             if isinstance(error, duckdb.FatalException | duckdb.IOException):
                 raise
-            raise SqlRefused(reason(error)) from error
+            raise refusal(error, sql) from error
     return QueryResult(
         columns=columns,
         table=table,

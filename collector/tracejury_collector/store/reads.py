@@ -132,7 +132,7 @@ def checked_where(where: str, view: str) -> str:
     try:
         return check_expression(where, view)
     except SqlRefused as error:
-        raise SqlRefused(f"where: {error}") from error
+        raise SqlRefused(f"where: {error}", place=error.place) from error
 
 
 def execute_where(

@@ -23,7 +23,7 @@ TYPES = _words(
 ) | {"TIMESTAMP WITH TIME ZONE"}
 
 _OPERATORS = """
-+ - * / // % ** ^ || ~ & | << >> ^@ ~~ !~~ ~~* !~~* ~~~ -> ->> @> <@ && @
++ - * / // % ** ^ || ~ & | << >> ^@ ~~ !~~ ~~* !~~* -> ->> @> <@ && @
 like_escape not_like_escape ilike_escape not_ilike_escape
 """
 
@@ -35,7 +35,7 @@ fsum geometric_mean geomean group_concat histogram json_group_array json_group_o
 kurtosis kurtosis_pop lag last last_value lead list listagg mad max max_by mean median min min_by
 mode nth_value ntile percent_rank product quantile quantile_cont quantile_disc rank rank_dense
 regr_avgx
-regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy reservoir_quantile
+regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy
 row_number sem skewness stddev stddev_pop stddev_samp string_agg sum sumkahan var_pop var_samp
 variance wavg weighted_avg
 """
@@ -75,16 +75,16 @@ _NESTED = """
 array_append array_apply array_cat array_concat array_contains array_distinct array_extract
 array_filter array_has array_has_all array_has_any array_indexof array_intersect array_length
 array_pop_back array_pop_front array_position array_prepend array_push_back array_push_front
-array_reduce array_reverse array_reverse_sort array_select array_slice array_sort array_to_string
+array_reverse array_reverse_sort array_select array_slice array_sort array_to_string
 array_transform array_unique array_value array_where array_zip cardinality element_at filter flatten
 list_any_value list_append list_apply list_avg list_bool_and list_bool_or list_cat list_concat
 list_contains list_count list_distinct list_element list_entropy list_extract list_filter list_first
 list_has list_has_all list_has_any list_histogram list_indexof list_intersect list_last list_max
-list_median list_min list_mode list_pack list_position list_prepend list_product list_reduce
+list_median list_min list_mode list_pack list_position list_prepend list_product
 list_reverse list_reverse_sort list_select list_slice list_sort list_stddev_pop list_stddev_samp
 list_string_agg list_sum list_transform list_unique list_value list_var_pop list_var_samp list_where
-list_zip map map_concat map_contains map_contains_entry map_contains_value map_entries map_extract
-map_extract_value map_from_entries map_keys map_values reduce row struct_concat struct_contains
+list_zip map map_contains map_contains_entry map_contains_value map_entries map_extract
+map_extract_value map_keys map_values row struct_concat struct_contains
 struct_extract struct_extract_at struct_insert struct_keys struct_pack struct_update struct_values
 unnest unpivot_list
 """
@@ -108,6 +108,9 @@ REMEDIES = {
     "format": "use || or concat",
     "printf": "use || or concat",
     "levenshtein": "use jaccard",
+    "~~~": "use LIKE or regexp_matches instead of GLOB",
+    "list_reduce": "use list_sum, list_max or another aggregate of lists",
+    "reservoir_quantile": "use approx_quantile",
     "range": "use it in FROM, or unnest a literal list",
     "generate_series": "use it in FROM, or unnest a literal list",
     "getenv": "the environment is not visible here",

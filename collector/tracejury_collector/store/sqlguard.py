@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -16,12 +16,15 @@ import duckdb
 from tracejury_collector.errors import SqlRefused
 from tracejury_collector.store.migrate import migrations
 from tracejury_collector.store.sqlallowed import VIEWS
-from tracejury_collector.store.sqlwalk import NO_LOCATION, Walk
+from tracejury_collector.store.sqlbounds import NO_LOCATION, check_pattern
+from tracejury_collector.store.sqlplace import located, refused_by_duckdb, told
+from tracejury_collector.store.sqlwalk import Walk
 
 MAX_SQL_BYTES = 64 << 10
 _EXPLAIN = re.compile(r"\s*explain\s+(?=select\b|with\b|from\b|values\b)", re.IGNORECASE)
 _TREE = "SELECT json_serialize_sql(?::VARCHAR, skip_null := true, skip_empty := true)"
 _SELECT = "SELECT "
+_EXPLAINING = "EXPLAIN "
 _lock = threading.Lock()
 
 
@@ -30,7 +33,18 @@ class CheckedSelect:
     """A statement that may be run on a read-only transaction."""
 
     sql: str
-    explain: bool
+    patterns: frozenset[str]
+    """The parameters that are patterns of LIKE."""
+
+    def check_params(self, params: Sequence[Any] | Mapping[str, Any]) -> None:
+        """Check the values of parameters.
+
+        Raises: SqlRefused naming the value and the remedy.
+        """
+        named = params.items() if isinstance(params, Mapping) else enumerate(params, 1)
+        for name, value in named:
+            if str(name) in self.patterns and isinstance(value, str):
+                check_pattern(value, {})
 
 
 def check_select(sql: str) -> CheckedSelect:
@@ -40,9 +54,10 @@ def check_select(sql: str) -> CheckedSelect:
     """
     explain = _EXPLAIN.match(sql)
     select = sql[explain.end() :] if explain else sql
-    with _not_too_deep():
-        Walk().statement(_parse(select))
-    return CheckedSelect(sql=sql, explain=explain is not None)
+    with _placed(sql, len(sql) - len(select)):
+        walk = Walk()
+        walk.statement(_parse(select))
+    return CheckedSelect(sql=sql, patterns=frozenset(walk.patterns))
 
 
 def check_subselect(sql: str, whole: str, tables: frozenset[str]) -> dict[str, str]:
@@ -51,9 +66,9 @@ def check_subselect(sql: str, whole: str, tables: frozenset[str]) -> dict[str, s
     `tables` are names that `whole` defines for `sql`.
     Raises: SqlRefused naming what is not allowed in `sql`, where it stands, and the remedy.
     """
-    with _not_too_deep():
+    with _placed(sql):
         Walk(tables=tables).statement(_parse(sql))
-    return _bind(whole)
+        return _bind(whole, shift=len(whole.partition(sql)[0].encode()))
 
 
 def check_expression(sql: str, table: str) -> str:
@@ -65,9 +80,9 @@ def check_expression(sql: str, table: str) -> str:
         raise ValueError(f"{table!r} is no view")
     prefix = f"SELECT 1 FROM {table} WHERE ("
     whole = f"{prefix}{sql}\n)"
-    with _not_too_deep():
+    with _placed(sql):
         Walk(subqueries=False).expression(_condition(sql, whole, prefix))
-    _bind(whole)
+        _bind(whole, shift=len(prefix))
     return f"{sql.strip()}\n" if "--" in sql else sql.strip()
 
 
@@ -85,11 +100,16 @@ def _condition(sql: str, whole: str, prefix: str) -> dict[str, Any]:
 
 
 @contextmanager
-def _not_too_deep() -> Iterator[None]:
+def _placed(sql: str, shift: int = 0) -> Iterator[None]:
+    """Have refusals say where in `sql` they are; what is parsed begins `shift` bytes into it."""
     try:
         yield
     except RecursionError as error:
         raise SqlRefused("it is nested too deep; make it simpler") from error
+    except SqlRefused as error:
+        if error.offset is None or not 0 <= error.offset + shift <= len(sql.encode()):
+            raise
+        raise located(error, sql, error.offset + shift) from error
 
 
 def _shifted(node: Any, by: int) -> Any:
@@ -119,43 +139,74 @@ def _parse(sql: str, shift: int = 0) -> dict[str, Any]:
         with _lock:
             row = _connection().execute(_TREE, [sql]).fetchone()
     except duckdb.Error as error:
-        raise SqlRefused(f"it does not parse: {error}") from error
+        raise SqlRefused("it is too large to be looked at; make it shorter") from error
     found = json.loads(row[0]) if row else {}
     if found.get("error"):
-        raise SqlRefused(_explain(found, shift))
+        raise _explain(found, shift)
     if len(found["statements"]) != 1:
         raise SqlRefused(f"it holds {len(found['statements'])} statements; send one SELECT")
     statement: dict[str, Any] = found["statements"][0]
     return statement
 
 
-def _explain(found: dict[str, Any], shift: int) -> str:
-    message = found.get("error_message", "it does not parse")
+def _explain(found: dict[str, Any], shift: int) -> SqlRefused:
     if found.get("error_type") == "not implemented":
-        return f"only SELECT is allowed; send one over {', '.join(sorted(VIEWS))}"
+        return SqlRefused(f"only SELECT is allowed; send one over {', '.join(sorted(VIEWS))}")
     place = found.get("position")
-    return f"{message} (at character {int(place) + 1 - shift})" if place else str(message)
+    return SqlRefused(
+        told(found.get("error_message", "it does not parse")),
+        offset=int(place) - shift if place else None,
+    )
 
 
-def _bind(sql: str) -> dict[str, str]:
+def _bind(sql: str, shift: int = 0) -> dict[str, str]:
     """Check names and types against the empty views; return the columns that come out.
 
-    Raises: SqlRefused with what DuckDB says.
+    Raises: SqlRefused with what DuckDB says; places count from `shift` on.
     """
-    try:
-        with _lock:
+    with _lock:
+        try:
             found = _connection().sql(sql).description
-    except duckdb.Error as error:
-        raise SqlRefused(reason(error)) from error
+        except duckdb.Error as error:
+            raise _unbound(_place_too(sql, str(error)), shift) from error
     return {str(name).lower(): str(type_) for name, type_, *_ in found}
 
 
-def reason(error: Exception) -> str:
-    """Return what DuckDB says of a query that does not run, with the remedy where it is known."""
-    text = str(error).split("\n\nLINE ")[0]
-    if "type TIMESTAMP WITH TIME ZONE" in text:
-        return f"{text} (times here are UTC without a zone: write now()::TIMESTAMP)"
+def _place_too(sql: str, text: str) -> str:
+    """Return what DuckDB says of a statement when it is to explain it: then it tells the place."""
+    try:
+        _connection().execute(f"{_EXPLAINING}{sql}")
+    except duckdb.Error as error:
+        return str(error)
     return text
+
+
+def _unbound(text: str, shift: int) -> SqlRefused:
+    """Return the refusal for an error that DuckDB gives as `Kind Error: {…}`."""
+    kind, _, data = text.partition(": ")
+    try:
+        found = json.loads(data)
+    except ValueError:
+        return SqlRefused(told(text))
+    place = found.get("position")
+    return SqlRefused(
+        told(f"{kind}: {found['exception_message']}"),
+        offset=int(place) - len(_EXPLAINING) - shift if place else None,
+    )
+
+
+def refusal(error: Exception, sql: str) -> SqlRefused:
+    """Return what DuckDB says of a query that does not run, with the remedy where it is known."""
+    text = str(error).partition("\nStack Trace")[0]
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return SqlRefused(
+            "it needs more memory than there is; read fewer rows or columns, or raise "
+            "database.memory"
+        )
+    if "type TIMESTAMP WITH TIME ZONE" in text:
+        text, place = text.partition("\n\nLINE ")[0], "".join(text.partition("\n\nLINE ")[1:])
+        text += f"\ntimes here are UTC without a zone: write now()::TIMESTAMP{place}"
+    return refused_by_duckdb(text, sql)
 
 
 @cache
@@ -175,6 +226,8 @@ def _connection() -> duckdb.DuckDBPyConnection:
     connection.execute("CREATE SCHEMA base")
     for migration in migrations():
         connection.execute(migration.sql)
+    connection.execute("SET errors_as_json = true")
+    connection.execute("PRAGMA disable_optimizer")  # which would compute constants
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
     return connection

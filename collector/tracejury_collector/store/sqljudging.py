@@ -16,7 +16,7 @@ from tracejury_collector.store.columns import INTEGER, TEXT, arrow_table
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.query import fetch
 from tracejury_collector.store.registered import registered
-from tracejury_collector.store.sqlguard import check_subselect, reason
+from tracejury_collector.store.sqlguard import check_subselect, refusal
 from tracejury_collector.store.watch import watched
 from tracejury_evaluators.sql import FIELDS, Sql
 
@@ -112,7 +112,7 @@ def _ask(
                 raise
             if isinstance(error, duckdb.InterruptException | duckdb.ConnectionException):
                 raise Unavailable(f"the database is being opened anew: {error}") from error
-            raise SqlRefused(reason(error)) from error
+            raise refusal(error, query.sql) from error
     return {
         target: query.outcome_of(rows.get(target[0], []))
         if target in current

@@ -8,11 +8,10 @@ from typing import Any
 
 from tracejury_collector.errors import SqlRefused
 from tracejury_collector.store import sqlallowed as allowed
+from tracejury_collector.store import sqlbounds as bounds
 from tracejury_collector.store import sqltree as tree
 
 MAX_DEPTH = 120
-MAX_REPLACEMENT = 64
-NO_LOCATION = 1 << 63
 _TYPE_INFOS = {"DECIMAL_TYPE_INFO", "LIST_TYPE_INFO", "STRUCT_TYPE_INFO"}
 
 Node = Mapping[str, Any]
@@ -22,12 +21,14 @@ Scope = frozenset[str]
 class Walk:
     """One walk; without `subqueries` it passes over a condition on the columns of one table.
 
-    `tables` are names that stand for tables beside the views.
+    `tables` are names that stand for tables beside the views. `patterns` are the parameters that
+    are patterns of LIKE.
     """
 
     def __init__(self, *, subqueries: bool = True, tables: Scope = frozenset()) -> None:
         self._subqueries = subqueries
         self._tables = tables
+        self.patterns: set[str] = set()
 
     def statement(self, node: Node) -> None:
         """Pass over a statement.
@@ -35,6 +36,7 @@ class Walk:
         Raises: SqlRefused at the first thing that is not allowed.
         """
         self._visit("statement", node, self._tables, 0)
+        bounds.check_size(node)
 
     def expression(self, node: Node) -> None:
         """Pass over an expression; see `statement`."""
@@ -71,6 +73,8 @@ class Walk:
             shape = _shape("modifier", tree.MODIFIERS, node.get("type"), node)
             self._fields(shape, node, scope, depth)
         else:
+            if kind == "sample":
+                bounds.check_sample(node)
             self._fields(tree.PLAIN[kind], node, scope, depth)
 
     def _fields(self, shape: tree.Shape, node: Node, scope: Scope, depth: int) -> None:
@@ -94,7 +98,9 @@ class Walk:
         if node["type"] == "BASE_TABLE":
             _check_table(node, scope)
         elif node["type"] == "SHOW_REF" and not node.get("query"):
-            raise SqlRefused(f"SHOW is not allowed; the tables are {_listed(allowed.VIEWS)}")
+            raise bounds.refused(
+                node, f"SHOW is not allowed; the tables are {_listed(allowed.VIEWS)}"
+            )
         self._fields(shape, node, scope, depth)
 
     def _expression(self, node: Node, scope: Scope, depth: int) -> None:
@@ -102,30 +108,33 @@ class Walk:
         shape = _shape("expression", tree.EXPRESSIONS, class_, node)
         if class_ in ("FUNCTION", "WINDOW"):
             _check_name("function", node, allowed.FUNCTIONS)
-            _check_replacement(node)
+            bounds.check_call(node)
+            self.patterns.update(bounds.pattern_parameters(node))
         elif class_ in ("SUBQUERY", "PARAMETER", "STAR") and not self._subqueries:
-            raise SqlRefused(f"{class_.lower()} is not allowed in a condition{_place(node)}")
+            raise bounds.refused(node, f"{class_.lower()} is not allowed in a condition")
         self._fields(shape, node, scope, depth)
 
 
 def _shape(what: str, shapes: Mapping[str, tree.Shape], name: Any, node: Node) -> tree.Shape:
     if name not in shapes:
-        raise SqlRefused(f"the {what} {name} is not allowed{_place(node)}; use a plain SELECT")
+        raise bounds.refused(node, f"the {what} {name} is not allowed; use a plain SELECT")
     return shapes[name]
 
 
 def _check_table(node: Node, scope: Scope) -> None:
     name, schema = node["table_name"], node.get("schema_name", "")
     if node.get("catalog_name") or schema.lower() not in ("", "main"):
-        raise SqlRefused(
-            f"{'.'.join(filter(None, (node.get('catalog_name'), schema, name)))!r} is not allowed"
-            f"{_place(node)}; name a view without a schema: {_listed(allowed.VIEWS)}"
+        full = ".".join(filter(None, (node.get("catalog_name"), schema, name)))
+        raise bounds.refused(
+            node,
+            f"{full!r} is not allowed; name a view without a schema: {_listed(allowed.VIEWS)}",
         )
     known = allowed.VIEWS if schema else allowed.VIEWS | scope
     if name.lower() not in known:
-        raise SqlRefused(
-            f"there is no table {name!r}{_place(node)}{_nearest(name, known)}; "
-            f"the tables are {_listed(allowed.VIEWS)}"
+        raise bounds.refused(
+            node,
+            f"there is no table {name!r}{_nearest(name, known)}; "
+            f"the tables are {_listed(allowed.VIEWS)}",
         )
 
 
@@ -133,22 +142,8 @@ def _check_name(what: str, node: Node, known: Collection[str]) -> None:
     name = str(node.get("function_name", "")).lower()
     if node.get("schema", "") not in ("", "main") or name not in known:
         remedy = allowed.REMEDIES.get(name)
-        hint = f": {remedy}" if remedy else _nearest(name, known)
-        raise SqlRefused(f"the {what} {name!r} is not allowed{_place(node)}{hint}")
-
-
-def _check_replacement(node: Node) -> None:
-    """Refuse to replace by text of any size: the result would grow beyond all limits."""
-    if node["function_name"].lower() not in ("replace", "regexp_replace"):
-        return
-    for argument in node.get("children", [])[2:3]:
-        text = argument.get("value", {}).get("value", "")
-        literal = argument.get("class") == "CONSTANT" and isinstance(text, str)
-        if not literal or len(text) > MAX_REPLACEMENT:
-            raise SqlRefused(
-                f"{node['function_name']}{_place(node)} needs a literal of at most "
-                f"{MAX_REPLACEMENT} characters as the replacement"
-            )
+        hint = f"; {remedy}" if remedy else _nearest(name, known)
+        raise bounds.refused(node, f"the {what} {name!r} is not allowed{hint}")
 
 
 def _check_type(node: Any, depth: int = 0) -> None:
@@ -168,11 +163,6 @@ def _check_type(node: Any, depth: int = 0) -> None:
     inner += [child["second"] for child in info.get("child_types", [])]
     for child in inner:
         _check_type(child, depth + 1)
-
-
-def _place(node: Node) -> str:
-    location = node.get("query_location", NO_LOCATION)
-    return f" (at character {location + 1})" if location < NO_LOCATION else ""
 
 
 def _nearest(name: str, known: Collection[str]) -> str:

@@ -78,7 +78,9 @@ def explained() -> Iterator[None]:
     except UnreachableError as error:
         fail(str(error), UNREACHABLE)
     except ApiError as error:
-        fail(str(error), UNREACHABLE if error.status >= 500 else WRONG_USE)
+        terminal.print_problem(str(error))
+        terminal.print_excerpt(error.excerpt)
+        raise typer.Exit(UNREACHABLE if error.status >= 500 else WRONG_USE) from None
     except DefinitionError as error:
         *others, last = str(error).splitlines()
         for line in others:

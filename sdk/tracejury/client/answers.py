@@ -70,6 +70,7 @@ def refusal(response: httpx.Response) -> ApiError:
         detail=problem.detail or problem.title,
         remedy=problem.remedy,
         retry_after_s=retry_after_s,
+        excerpt=problem.position.excerpt if problem.position else "",
     )
 
 

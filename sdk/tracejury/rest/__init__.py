@@ -9,6 +9,7 @@ from tracejury.rest.base import (
     Document,
     Page,
     Problem,
+    SqlPosition,
 )
 from tracejury.rest.budgets import BudgetState
 from tracejury.rest.definitions import Definition, DefinitionKind
@@ -123,6 +124,7 @@ __all__ = [
     "SessionSummary",
     "SessionTotals",
     "ShareEstimate",
+    "SqlPosition",
     "SqlResult",
     "Storage",
     "ToolCall",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 Item = TypeVar("Item")
 
@@ -13,6 +13,14 @@ class Document(BaseModel):
     """What the service answers; unknown fields are kept."""
 
     model_config = ConfigDict(extra="allow")
+
+
+class SqlPosition(Document):
+    """Where a text of SQL is wrong."""
+
+    line: int = Field(description="from 1")
+    character: int = Field(description="in that line, from 1")
+    excerpt: str = Field(description="that line, cut to what is around, and a caret below it")
 
 
 class Problem(Document):
@@ -24,6 +32,9 @@ class Problem(Document):
     code: str
     detail: str = ""
     remedy: str = ""
+    position: SqlPosition | None = Field(
+        default=None, description="of a refused query: where it is wrong"
+    )
 
 
 class Page(Document, Generic[Item]):
