@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, assert_type
 
@@ -268,3 +269,10 @@ def test_a_run_is_followed_while_it_is_awaited(url: str) -> None:
 def test_a_call_can_be_looked_at_on_the_class() -> None:
     assert Client.traces.__doc__ == "Return one page of traces, newest first."
     assert isinstance(Client("http://127.0.0.1:9"), Connection)
+
+
+def test_a_problem_ends_a_stream_with_its_error() -> None:
+    problem = {"title": "?", "status": 422, "code": "invalid", "detail": "nope is no column"}
+    script = Script(events("id: 1\n: x", f"event: problem\ndata: {json.dumps(problem)}"))
+    with Client(transport=script) as client, pytest.raises(ApiError, match="nope is no column"):
+        next(client.trace_events(where="nope"))

@@ -30,10 +30,12 @@ from tracejury_collector.api import (
     storage,
     traces,
     types,
+    views,
 )
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.guard import SMALL_BODY_BYTES, BodyLimit, OriginGuard
 from tracejury_collector.api.lane import Lane
+from tracejury_collector.api.mcp import mcp_route
 from tracejury_collector.api.measures import service_metrics
 from tracejury_collector.api.problems import MEDIA_TYPE, install_problems
 from tracejury_collector.api.representations import HeadAsGet, Representations
@@ -95,6 +97,7 @@ def create_app(context: ApiContext) -> FastAPI:
         agreement,
         runs,
         sql,
+        views,
         types,
         budgets,
         alerts,
@@ -106,6 +109,7 @@ def create_app(context: ApiContext) -> FastAPI:
         health,
     ):
         app.include_router(module.router)
+    app.router.routes.append(mcp_route(app))
     app.openapi = _described(app.openapi)  # type: ignore[method-assign]
     # The last one added sees a request first.
     app.add_middleware(Representations)

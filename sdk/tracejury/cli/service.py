@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +23,7 @@ from tracejury.cli.app import (
 )
 from tracejury.dialect_doctor import MAX_RECORDS, check_dialect
 from tracejury.doctor import run_checks
+from tracejury.errors import MissingExtraError
 
 PANEL = "Service"
 
@@ -48,6 +50,13 @@ def demo(
     """Run a real agent against a fresh service and show what was rebuilt and judged."""
     run = service_command("demo", extra="demo")
     raise typer.Exit(run(keep=keep, as_json=json))
+
+
+@app.command(rich_help_panel=PANEL, epilog=example("claude mcp add tracejury -- tracejury mcp"))
+def mcp(url: Url = None) -> None:
+    """Serve an assistant that speaks MCP, on stdin and stdout; needs a running service."""
+    with explained():
+        _mcp_server()(url)
 
 
 @app.command(
@@ -94,3 +103,15 @@ def doctor(
         show.print_checks(checks)
     if any(check.state == "failed" for check in checks):
         raise typer.Exit(CHECK_FAILED)
+
+
+def _mcp_server() -> Callable[[str | None], None]:
+    """What serves an assistant; it is loaded for this command alone."""
+    try:
+        from tracejury.mcp.stdio import serve_stdio
+    except ImportError as error:
+        raise MissingExtraError(
+            f"'tracejury mcp' needs the extra 'mcp' (there is no module {error.name!r}): "
+            "pip install 'tracejury[mcp]'"
+        ) from error
+    return serve_stdio

@@ -64,8 +64,13 @@ def refusal(response: httpx.Response) -> ApiError:
             remedy="check that the address is that of a Tracejury service",
             retry_after_s=retry_after_s,
         )
+    return error_of(problem, retry_after_s)
+
+
+def error_of(problem: Problem, retry_after_s: float | None = None) -> ApiError:
+    """Return the error that a problem says."""
     return ApiError(
-        status=response.status_code,
+        status=problem.status,
         code=problem.code,
         detail=problem.detail or problem.title,
         remedy=problem.remedy,

@@ -53,8 +53,9 @@ class Call(Generic[P, T]):
 class Every(Generic[P, Item]):
     """All items of a list, page after page."""
 
-    def __init__(self, page: Call[P, Page[Item]]) -> None:
+    def __init__(self, page: Call[P, Page[Item]], item: type[Item]) -> None:
         self._page = page
+        self._item = item
         self.__doc__ = page.__doc__
 
     @overload
@@ -74,8 +75,8 @@ class Every(Generic[P, Item]):
             kwargs.setdefault("limit", PAGE_ITEMS)
             request = make(client, *args, **kwargs)
             if isinstance(client, Connection):
-                return Items(request, client.ask)
-            return AsyncItems(request, client.ask)
+                return Items(request, client.ask, self._item)
+            return AsyncItems(request, client.ask, self._item)
 
         return method
 
@@ -117,9 +118,9 @@ def call(make: Callable[Concatenate[Any, P], Request[T]]) -> Call[P, T]:
     return Call(make)
 
 
-def every(page: Call[P, Page[Item]]) -> Every[P, Item]:
+def every(page: Call[P, Page[Item]], item: type[Item]) -> Every[P, Item]:
     """Make a list of all items of a call for a page; `limit` is then the size of a page."""
-    return Every(page)
+    return Every(page, item)
 
 
 def streamed(make: Callable[Concatenate[Any, P], Stream[Item]]) -> Follow[P, Item]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tracejury.client.call import call, every
+from tracejury.client.call import call, every, streamed
 from tracejury.client.request import Request, get, get_items
+from tracejury.client.stream import Stream
 from tracejury.rest import EvaluatorType, Page, Result
 
 
@@ -43,7 +44,26 @@ class JudgingCalls:
         }
         return get("/api/results", Page[Result], params)
 
-    all_results = every(results)
+    all_results = every(results, Result)
+
+    @streamed
+    def result_events(
+        self,
+        *,
+        evaluator: str | None = None,
+        rule: str | None = None,
+        outcome: str | None = None,
+        verdict: str | None = None,
+        patience_s: float = 30.0,
+    ) -> Stream[Result]:
+        """Yield results from now on, as they are stored.
+
+        A service that goes away and comes back is waited for, and nothing is missed.
+        """
+        params = {"evaluator": evaluator, "rule": rule, "outcome": outcome, "verdict": verdict}
+        return Stream(
+            path="/api/results/events", model=Result, params=params, patience_s=patience_s
+        )
 
     @call
     def evaluator_types(self) -> Request[list[EvaluatorType]]:

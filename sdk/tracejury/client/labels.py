@@ -54,7 +54,7 @@ class LabelCalls:
         }
         return get("/api/labels", Page[Label], params)
 
-    all_labels = every(labels)
+    all_labels = every(labels, Label)
 
     @call
     def delete_label(self, label_id: str) -> Request[None]:

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tracejury.client.call import call
-from tracejury.client.request import Request, get, post
-from tracejury.rest import DialectReport, Health, SqlResult
+from tracejury.client.request import Request, get, get_items, post, send
+from tracejury.client.tables import ARROW, SqlTable, sql_table
+from tracejury.rest import DialectReport, Health, SqlResult, View
 
 
 class OperationCalls:
@@ -24,6 +25,25 @@ class OperationCalls:
         """Return the rows of a read-only query over the stable views."""
         body = {"sql": query, "params": params or [], "limit": limit}
         return post("/api/sql", SqlResult, body, repeat="if_refused")
+
+    @call
+    def sql_table(
+        self,
+        query: str,
+        params: Sequence[Any] | Mapping[str, Any] | None = None,
+        *,
+        limit: int = 100_000,
+    ) -> Request[SqlTable]:
+        """Return the rows of a read-only query as a table of Arrow; needs pyarrow."""
+        body = {"sql": query, "params": params or [], "limit": limit}
+        return send(
+            "POST", "/api/sql", sql_table, body, headers={"accept": ARROW}, repeat="if_refused"
+        )
+
+    @call
+    def views(self) -> Request[list[View]]:
+        """Return the views that `sql` can read, with their columns."""
+        return get_items("/api/views", View)
 
     @call
     def dialects(self, *, unread: int = 100) -> Request[DialectReport]:

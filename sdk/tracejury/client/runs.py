@@ -64,7 +64,7 @@ class RunCalls:
         params = {"state": state, "rule": rule, "limit": limit, "cursor": cursor}
         return get("/api/runs", Page[Run], params)
 
-    all_runs = every(runs)
+    all_runs = every(runs, Run)
 
     @call
     def cancel_run(self, run_id: str) -> Request[Run]:

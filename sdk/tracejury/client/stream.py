@@ -13,10 +13,11 @@ import httpx
 from httpx_sse import EventSource, ServerSentEvent
 from pydantic import BaseModel
 
-from tracejury.client.answers import reaching, refusal
+from tracejury.client.answers import error_of, reaching, refusal
 from tracejury.client.connection import AsyncConnection, Connection
 from tracejury.client.request import Params
 from tracejury.errors import ApiError, UnreachableError
+from tracejury.rest import Problem
 
 Item = TypeVar("Item", bound=BaseModel)
 _PAUSE_S = 0.5
@@ -59,9 +60,14 @@ class _Course(Generic[Item]):
         )
 
     def take(self, event: ServerSentEvent) -> Item | None:
-        """Return the document in an event, None where it has none."""
+        """Return the document in an event, None where it has none.
+
+        Raises: ApiError for a problem, which is the last thing that is said.
+        """
         self._last_id = event.id or self._last_id
         self._give_up_s = time.monotonic() + self._stream.patience_s
+        if event.event == "problem":
+            raise error_of(Problem.model_validate_json(event.data))
         return self._stream.model.model_validate_json(event.data) if event.data else None
 
     def is_over(self, error: UnreachableError | ApiError) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tracejury.client.call import call, every
+from tracejury.client.call import call, every, streamed
 from tracejury.client.request import Request, get, segment
+from tracejury.client.stream import Stream
 from tracejury.rest import (
     Explanation,
     Page,
@@ -42,7 +43,26 @@ class TraceCalls:
         }
         return get("/api/traces", Page[TraceSummary], params)
 
-    all_traces = every(traces)
+    all_traces = every(traces, TraceSummary)
+
+    @streamed
+    def trace_events(
+        self,
+        *,
+        where: str | None = None,
+        service: str | None = None,
+        project: str | None = None,
+        session_id: str | None = None,
+        patience_s: float = 30.0,
+    ) -> Stream[TraceSummary]:
+        """Yield traces from now on: when their first spans arrive, and when they are finished.
+
+        A service that goes away and comes back is waited for, and nothing is missed.
+        """
+        params = {"where": where, "service": service, "project": project, "session_id": session_id}
+        return Stream(
+            path="/api/traces/events", model=TraceSummary, params=params, patience_s=patience_s
+        )
 
     @call
     def trace(self, trace_id: str) -> Request[TraceDetail]:
@@ -80,7 +100,7 @@ class TraceCalls:
         }
         return get("/api/sessions", Page[SessionSummary], params)
 
-    all_sessions = every(sessions)
+    all_sessions = every(sessions, SessionSummary)
 
     @call
     def session(

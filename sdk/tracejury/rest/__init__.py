@@ -75,6 +75,7 @@ from tracejury.rest.traces import (
     Turn,
     Usage,
 )
+from tracejury.rest.views import View, ViewColumn
 
 __all__ = [
     "Agreement",
@@ -134,4 +135,6 @@ __all__ = [
     "Turn",
     "UnreadAttribute",
     "Usage",
+    "View",
+    "ViewColumn",
 ]
