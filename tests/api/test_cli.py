@@ -49,6 +49,7 @@ COMMANDS = [
     "import",
     "dialects",
     "renormalize",
+    "mcp",
     "doctor",
     "alerts",
     "exports",

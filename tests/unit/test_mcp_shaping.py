@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracejury.mcp import shaping
@@ -16,13 +16,14 @@ TEXTS = st.text(max_size=300) | st.sampled_from(["\\" * 300, '"' * 300, "\x00" *
 DATA: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
     lambda inner: (
-        st.lists(inner, max_size=30) | st.dictionaries(st.text(max_size=50), inner, max_size=30)
+        st.lists(inner, max_size=8) | st.dictionaries(st.text(max_size=50), inner, max_size=8)
     ),
-    max_leaves=60,
+    max_leaves=25,
 )
 ROOM = 1_000
 
 
+@settings(max_examples=60, deadline=None)
 @given(DATA)
 def test_an_answer_is_json_and_never_larger_than_its_room(data: Any) -> None:
     text = shaping.fitted(data, ROOM)
@@ -30,6 +31,7 @@ def test_an_answer_is_json_and_never_larger_than_its_room(data: Any) -> None:
     json.loads(text)
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(DATA, max_size=20))
 def test_pages_hold_every_item_once_and_are_bounded(items: list[Any]) -> None:
     offset: int | None = 0
@@ -42,6 +44,7 @@ def test_pages_hold_every_item_once_and_are_bounded(items: list[Any]) -> None:
     assert count == len(items)
 
 
+@settings(max_examples=60, deadline=None)
 @given(TEXTS | st.text(min_size=200, max_size=2_000))
 def test_excerpts_hold_the_whole_text(text: str) -> None:
     offset: int | None = 0

@@ -5,12 +5,11 @@ Pure: data of the API in, data and text out.
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 from collections.abc import Sequence
 from typing import Any
-
-import orjson
 
 ANSWER_CHARS = 24_000
 """Most characters of data in one answer: about 8,000 tokens, which clients take without a word."""
@@ -77,7 +76,7 @@ def page(
         size = len(as_json(small)) + 1
         if shown and size > left:
             break
-        shown.append(small if size <= left else orjson.loads(fitted(item, room)))
+        shown.append(small if size <= left else json.loads(fitted(item, room)))
         left -= size
     end = offset + len(shown)
     return shown, end if end < len(items) else None
@@ -104,7 +103,7 @@ def fenced(text: str) -> str:
 
 def as_json(value: Any) -> str:
     """Return JSON in which every character that is read and not seen is escaped."""
-    text = orjson.dumps(_encodable(value), default=str).decode()
+    text = json.dumps(_encodable(value), ensure_ascii=False, separators=(",", ":"), default=str)
     return _HIDDEN.sub(_escaped, text)
 
 
