@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from anyio import CapacityLimiter
 from fastapi import FastAPI
@@ -33,11 +32,12 @@ from tracejury_collector.api import (
     views,
 )
 from tracejury_collector.api.context import ApiContext
+from tracejury_collector.api.description import described
 from tracejury_collector.api.guard import SMALL_BODY_BYTES, BodyLimit, OriginGuard
 from tracejury_collector.api.lane import Lane
 from tracejury_collector.api.mcp import mcp_route
 from tracejury_collector.api.measures import service_metrics
-from tracejury_collector.api.problems import MEDIA_TYPE, install_problems
+from tracejury_collector.api.problems import install_problems
 from tracejury_collector.api.representations import HeadAsGet, Representations
 from tracejury_collector.api.streams import Streams
 from tracejury_collector.metrics import LatencyMiddleware, Metrics, gauge
@@ -75,6 +75,7 @@ def create_app(context: ApiContext) -> FastAPI:
         openapi_tags=_TAGS,
         redoc_url=None,
         telemetry=_NO_TELEMETRY,
+        generate_unique_id_function=lambda route: route.name,
     )
     app.state.context = context
     sql_settings = context.config.sql
@@ -110,7 +111,7 @@ def create_app(context: ApiContext) -> FastAPI:
     ):
         app.include_router(module.router)
     app.router.routes.append(mcp_route(app))
-    app.openapi = _described(app.openapi)  # type: ignore[method-assign]
+    app.openapi = described(app.openapi)  # type: ignore[method-assign]
     # The last one added sees a request first.
     app.add_middleware(Representations)
     app.add_middleware(BodyLimit, limit_bytes=_limits(context))
@@ -122,24 +123,6 @@ def create_app(context: ApiContext) -> FastAPI:
 
 def _streams_metric(streams: Streams) -> Metric:
     return gauge("tracejury_event_streams", "Clients that follow events.", len(streams))
-
-
-def _described(describe: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
-    """Return `describe` with every refusal described as the problem document that it is."""
-    problem = {"schema": {"$ref": "#/components/schemas/Problem"}}
-
-    def described() -> dict[str, Any]:
-        document = describe()
-        for methods in document["paths"].values():
-            for operation in methods.values():
-                for status, response in operation["responses"].items():
-                    if status >= "400":
-                        response["content"] = {MEDIA_TYPE: problem}
-        for unused in ("HTTPValidationError", "ValidationError"):
-            document["components"]["schemas"].pop(unused, None)
-        return document
-
-    return described
 
 
 def _limits(context: ApiContext) -> Callable[[str], int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,6 +11,17 @@ from tracejury.rest import Problem
 from tracejury_collector.api.context import ApiContext
 
 MAX_PAGE = 1000
+MEANINGS: Final = {
+    400: "the request cannot be parsed",
+    403: "the host or origin is refused",
+    404: "unknown id",
+    409: "it does not fit to what is there now",
+    412: "it has another version than the request expects",
+    413: "the body is over the limit",
+    415: "the media type is not spoken here",
+    422: "a parameter or field is not valid; the detail names it",
+    503: "try again soon",
+}
 
 
 def _context(request: Request) -> ApiContext:
@@ -34,18 +45,7 @@ class ListQuery(BaseModel):
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI entries of the refusals that a route can answer with."""
-    meanings = {
-        400: "the request cannot be parsed",
-        403: "the host or origin is refused",
-        404: "unknown id",
-        409: "it does not fit to what is there now",
-        412: "it has another version than the request expects",
-        413: "the body is over the limit",
-        415: "the media type is not spoken here",
-        422: "a parameter or field is not valid; the detail names it",
-        503: "try again soon",
-    }
     return {
-        status: {"description": meanings[status], "model": Problem}
+        status: {"description": MEANINGS[status], "model": Problem}
         for status in sorted({403, 503, *statuses})
     }

@@ -14,8 +14,10 @@ from tracejury_collector.metrics import CONTENT_TYPE, Metrics
 
 router = APIRouter(tags=["operation"])
 
+_TEXT = {"type": "string", "examples": ["tracejury_open_traces 3.0\n"]}
 
-@router.get("/healthz")
+
+@router.get("/healthz", responses=problems())
 async def healthz(context: Context) -> Health:
     """Say that the process answers."""
     return _health(context)
@@ -31,7 +33,12 @@ def readyz(context: Context) -> Health:
     return _health(context)
 
 
-@router.get("/metrics", response_class=Response)
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses=problems()
+    | {200: {"description": "the metrics", "content": {"text/plain": {"schema": _TEXT}}}},
+)
 def metrics(request: Request) -> Response:
     """Return the metrics in Prometheus' text format."""
     found: Metrics = request.app.state.metrics

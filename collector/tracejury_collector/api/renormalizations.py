@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from tracejury.rest import Page, Renormalization, RenormalizationReport
@@ -14,6 +15,9 @@ from tracejury_collector.api.times import parse_time
 from tracejury_collector.store import renormalizations as stored
 
 router = APIRouter(prefix="/api/renormalizations", tags=["operation"])
+
+
+RequestId = Annotated[str, Path(description="id of a request")]
 
 
 class Request(BaseModel):
@@ -28,7 +32,7 @@ class Request(BaseModel):
     dry_run: bool = Field(default=False, description="report what would change, write nothing")
 
 
-@router.post("", status_code=202, responses=problems(400, 409, 422))
+@router.post("", status_code=202, responses=problems(400, 409, 413, 422))
 def renormalize(context: Context, request: Request) -> Renormalization:
     """Have history read again by the dialects in force; goes on across restarts."""
     now_ns = time.time_ns()
@@ -47,13 +51,13 @@ def list_renormalizations(context: Context) -> Page[Renormalization]:
 
 
 @router.get("/{request_id}", responses=problems(404))
-def get_renormalization(context: Context, request_id: str) -> Renormalization:
+def get_renormalization(context: Context, request_id: RequestId) -> Renormalization:
     """Return how far a request has come, and what it has found so far."""
     return _document(context.renormalizer.find(request_id))
 
 
 @router.delete("/{request_id}", responses=problems(404))
-def cancel_renormalization(context: Context, request_id: str) -> Renormalization:
+def cancel_renormalization(context: Context, request_id: RequestId) -> Renormalization:
     """End a request where it stands; what it has written stays."""
     return _document(context.renormalizer.cancel(request_id))
 

@@ -30,7 +30,9 @@ class ResultQuery(ListQuery):
     outcome: Literal["score", "skip", "failure"] | None = Field(
         default=None, description="judged, could not be judged, or crashed"
     )
-    verdict: Literal["pass", "partial", "fail"] | None = Field(default=None)
+    verdict: Literal["pass", "partial", "fail"] | None = Field(
+        default=None, description="only scores with this verdict"
+    )
     since: str | None = Field(
         default=None, description="made then or later: RFC 3339, or 90m, 6h, 2d ago"
     )

@@ -27,6 +27,7 @@ from tracejury_collector.store.targets import TargetFilter
 
 router = APIRouter(tags=["runs"])
 
+_TOLD = "event: progress\ndata: {...}\n\nevent: end\ndata: {...}\n\n"
 MOST_TRACE_IDS = 10_000
 MOST_EVALUATORS = 100
 
@@ -157,7 +158,7 @@ def cancel_run(context: Context, run_id: RunId) -> Run:
     | {
         200: {
             "description": "`progress` events, each with the run as JSON, and `end` as the last",
-            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+            "content": {"text/event-stream": {"schema": {"type": "string"}, "example": _TOLD}},
         }
     },
 )

@@ -55,7 +55,9 @@ async def run_query(
     request: Request,
     context: Context,
     query: SqlQuery,
-    accept: Annotated[str, Header()] = JSON,
+    accept: Annotated[
+        str, Header(description=f"what the answer is to be: {JSON}, {CSV} or {ARROW}")
+    ] = JSON,
 ) -> Response:
     """Answer one read-only SELECT over the views: as JSON, CSV or an Arrow stream, by Accept."""
     media_type = preferred(accept, (JSON, CSV, ARROW))

@@ -100,8 +100,8 @@ class RuleSpec(Section):
         min_length=1,
         description="kinds of traces that are judged; left out, every kind",
     )
-    sample: SampleSpec = SampleSpec()
-    budget: Budget = Budget()
+    sample: SampleSpec = Field(default=SampleSpec(), description="which of them are judged")
+    budget: Budget = Field(default=Budget(), description="what its judges may cost a day")
     evaluators: list[str] = Field(
         min_length=1, description="names of the evaluators that judge what is selected"
     )

@@ -6,13 +6,22 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tracejury.rest.words import describe
+
 Item = TypeVar("Item")
 
 
 class Document(BaseModel):
     """What the service answers; unknown fields are kept."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", json_schema_extra=describe)
+
+
+class FieldFault(Document):
+    """A field of a request, and what is wrong with it."""
+
+    field: str = Field(description="where it stands, with dots between: items.0.value")
+    message: str = Field(description="what is wrong with it")
 
 
 class SqlPosition(Document):
@@ -34,6 +43,9 @@ class Problem(Document):
     remedy: str = ""
     position: SqlPosition | None = Field(
         default=None, description="of a refused query: where it is wrong"
+    )
+    errors: list[FieldFault] = Field(
+        default=[], description="the fields that are wrong, where the request has any"
     )
 
 

@@ -64,7 +64,12 @@ class LabelInput(BaseModel):
     span_id: Annotated[str, Hex] | None = Field(
         default=None, pattern="^[0-9a-f]{16}$", description="a span of the trace"
     )
-    session_id: str | None = Field(default=None, min_length=1, max_length=MAX_SESSION_CHARS)
+    session_id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MAX_SESSION_CHARS,
+        description="the session, in place of a trace",
+    )
     project: str = Field(
         default="", max_length=MAX_NAME_CHARS, description="of a session; else `default`"
     )
@@ -98,7 +103,9 @@ class LabelsInput(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    items: list[LabelInput] = Field(min_length=1, max_length=MAX_LABELS)
+    items: list[LabelInput] = Field(
+        min_length=1, max_length=MAX_LABELS, description="the labels, all stored or none"
+    )
 
     @model_validator(mode="before")
     @classmethod
