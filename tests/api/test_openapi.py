@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from referencing import Registry, Resource
+from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from tests.helpers.api import Api
@@ -25,7 +25,10 @@ def document(shared: Api) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def registry(document: dict[str, Any]) -> Registry[Any]:
-    return Registry().with_resource(DOCUMENT, Resource(document, DRAFT202012))
+    resource = DRAFT202012.create_resource(document)
+    empty: Registry[Any] = Registry()
+    found: Registry[Any] = empty.with_resource(DOCUMENT, resource)
+    return found
 
 
 def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:

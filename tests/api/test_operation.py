@@ -87,6 +87,24 @@ def test_a_path_that_is_not_served_is_a_problem(
     assert answer.json()["remedy"]
 
 
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/api/rules/some", "DELETE, GET, HEAD, PUT"),
+        ("/api/labels", "GET, HEAD, POST"),
+        ("/api/sql", "POST"),
+        ("/api/traces/events", "GET, HEAD"),
+    ],
+)
+def test_a_method_that_is_not_served_is_told_those_that_are(
+    shared: Api, path: str, allowed: str
+) -> None:
+    for method in ("OPTIONS", "PATCH", "TRACE"):
+        answer = shared.http.request(method, path)
+        assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
+        assert allowed in answer.json()["remedy"]
+
+
 def test_a_crash_is_a_problem_without_the_traceback(api: Api) -> None:
     api.context.db.close()
     http = TestClient(create_app(api.context), base_url=BASE, raise_server_exceptions=False)

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
@@ -16,10 +16,11 @@ from fastapi.sse import EventSourceResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
+from tracejury.rest import Result, TraceSummary
 from tracejury_collector.api.dependencies import Context, problems
 from tracejury_collector.api.details import result
 from tracejury_collector.api.problems import problem_of
-from tracejury_collector.api.streams import Heart, Streams, event, mark
+from tracejury_collector.api.streams import Heart, Streams, event, mark, stream_of
 from tracejury_collector.api.traces import trace_summary
 from tracejury_collector.errors import MalformedRequest, RequestError, Unavailable
 from tracejury_collector.store.events import (
@@ -82,23 +83,12 @@ class ResultEventQuery(BaseModel):
     )
 
 
-def _stream_of(name: str, item: str, example: str) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI entry of an answer that is a stream of events."""
-    text = f"id: {example}\nevent: {name}\ndata: {{...}}\n\n"
-    return {
-        200: {
-            "description": f"`{name}` events, each with one {item} as JSON; a `problem` event is "
-            "the last one where `where` does not run",
-            "content": {"text/event-stream": {"schema": {"type": "string"}, "example": text}},
-        }
-    }
-
-
 @router.get(
     "/api/traces/events",
     tags=["traces"],
     response_class=StreamingResponse,
-    responses=problems(400, 422) | _stream_of("trace", "item of `GET /api/traces`", "17.4711"),
+    responses=problems(400, 422)
+    | stream_of(TraceSummary, ("trace",), "an item of `GET /api/traces`"),
 )
 async def trace_events(
     request: Request,
@@ -124,7 +114,7 @@ async def trace_events(
     "/api/results/events",
     tags=["results"],
     response_class=StreamingResponse,
-    responses=problems(400, 422) | _stream_of("result", "item of `GET /api/results`", "42"),
+    responses=problems(400, 422) | stream_of(Result, ("result",), "an item of `GET /api/results`"),
 )
 async def result_events(
     request: Request,

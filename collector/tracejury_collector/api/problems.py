@@ -15,9 +15,10 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 
 from tracejury.errors import TracejuryError
-from tracejury.rest import Problem, SqlPosition
+from tracejury.rest import FieldFault, Problem, SqlPosition
 from tracejury_collector import errors
 from tracejury_collector.config.fields import section_of
 from tracejury_collector.config.nearest import unknown_setting
@@ -89,16 +90,19 @@ def problem_of(error: TracejuryError) -> Problem:
     """Return the problem document of an error of ours."""
     _, status, code, title, usual = next(e for e in _ERRORS if isinstance(error, e[0]))
     detail, _, remedy = str(error).partition("; ")
-    more = _more(error, detail)
-    return Problem(
+    found = Problem(
         type=f"urn:tracejury:problem:{code}",
         title=title,
         status=status,
         code=code,
         detail=detail,
         remedy=remedy or usual,
-        **more,
     )
+    if isinstance(error, errors.ConfigError):
+        found.errors = [_named_field(detail)]
+    if isinstance(error, errors.SqlRefused) and error.place is not None:
+        found.position = SqlPosition(**asdict(error.place))
+    return found
 
 
 async def _on_tracejury_error(_request: Request, error: Exception) -> JSONResponse:
@@ -113,20 +117,11 @@ async def _on_tracejury_error(_request: Request, error: Exception) -> JSONRespon
     )
 
 
-def _more(error: Exception, detail: str) -> dict[str, Any]:
-    """Return what a problem tells beside its words: the field, or the place in the SQL."""
-    if isinstance(error, errors.ConfigError):
-        return {"errors": [_named_field(detail)]}
-    if isinstance(error, errors.SqlRefused) and error.place is not None:
-        return {"position": SqlPosition(**asdict(error.place))}
-    return {}
-
-
-def _named_field(detail: str) -> dict[str, str]:
+def _named_field(detail: str) -> FieldFault:
     """Return the field that is wrong with a definition, and what is wrong with it."""
     match = _DEFINITION.fullmatch(detail)
     field, message = (match["field"] or "body", match["message"]) if match else ("body", detail)
-    return {"field": field, "message": message}
+    return FieldFault(field=field, message=message)
 
 
 async def _on_validation_error(request: Request, error: Exception) -> JSONResponse:
@@ -169,9 +164,22 @@ async def _on_http_error(request: Request, error: Exception) -> JSONResponse:
     if error.status_code == 404:
         detail, remedy = f"nothing is served at {request.url.path!r}", "/docs lists the paths"
     elif error.status_code == 405:
-        detail = f"{request.method} is not served at {request.url.path!r}"
-        remedy = f"use {(error.headers or {}).get('Allow', 'another method')}"
+        allowed = ", ".join(_allowed(request))
+        detail, remedy = f"{request.method} is not served at {request.url.path!r}", f"use {allowed}"
+        return problem(405, code, title, detail, remedy, {"allow": allowed})
     return problem(error.status_code, code, title, detail, remedy, error.headers)
+
+
+def _allowed(request: Request) -> list[str]:
+    """Return the methods that are served at the path of a request."""
+    app: FastAPI = request.app
+    found = {
+        method
+        for route in app.routes
+        if isinstance(route, Route) and route.matches(dict(request.scope))[0] is not Match.NONE
+        for method in route.methods or ()
+    }
+    return sorted(found | ({"HEAD"} if "GET" in found else set()))
 
 
 async def _on_crash(request: Request, error: Exception) -> JSONResponse:

@@ -23,7 +23,7 @@ RequestId = Annotated[str, Path(description="id of a request")]
 class Request(BaseModel):
     """Which spans to read again; all where no time is given."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     since: str | None = Field(
         default=None, description="received then or later: RFC 3339, or 90m, 6h, 2d ago"

@@ -18,7 +18,7 @@ from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.cursors import decode_cursor, encode_cursor
 from tracejury_collector.api.dependencies import Context, ListQuery, problems
 from tracejury_collector.api.runs_shown import estimate_document, run_document
-from tracejury_collector.api.streams import Heart, Streams, event, mark
+from tracejury_collector.api.streams import Heart, Streams, event, mark, stream_of
 from tracejury_collector.api.times import parse_time
 from tracejury_collector.config import EvaluatorSpec
 from tracejury_collector.runs.plan import RunRequest
@@ -27,7 +27,6 @@ from tracejury_collector.store.targets import TargetFilter
 
 router = APIRouter(tags=["runs"])
 
-_TOLD = "event: progress\ndata: {...}\n\nevent: end\ndata: {...}\n\n"
 MOST_TRACE_IDS = 10_000
 MOST_EVALUATORS = 100
 
@@ -49,6 +48,7 @@ class RunBody(BaseModel):
 
     model_config = ConfigDict(
         extra="forbid",
+        strict=True,
         json_schema_extra={
             "examples": [{"rule": "production", "since": "7d", "where": "has_error"}]
         },
@@ -155,12 +155,7 @@ def cancel_run(context: Context, run_id: RunId) -> Run:
     "/api/runs/{run_id}/events",
     response_class=StreamingResponse,
     responses=problems(404)
-    | {
-        200: {
-            "description": "`progress` events, each with the run as JSON, and `end` as the last",
-            "content": {"text/event-stream": {"schema": {"type": "string"}, "example": _TOLD}},
-        }
-    },
+    | stream_of(Run, ("progress", "end"), "the run at each change, and at last as it ended"),
 )
 async def run_events(request: Request, context: Context, run_id: RunId) -> EventSourceResponse:
     """Tell of a run whenever it goes on, until it has ended."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable
-from typing import TypeVar
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import Any, TypeVar
 
 import anyio
 import orjson
@@ -113,6 +113,28 @@ class Heart:
     def is_due(self) -> bool:
         """Say whether it is time to say that there is nothing new."""
         return time.monotonic() - self._last_s > BEAT_S
+
+
+def stream_of(
+    document: type[BaseModel], names: Sequence[str], told: str
+) -> dict[int | str, dict[str, Any]]:
+    """Return the OpenAPI entry of an answer that is a stream of events with such documents."""
+    data = {
+        "type": "string",
+        "contentMediaType": "application/json",
+        "contentSchema": {"$ref": f"#/components/schemas/{document.__name__}"},
+        "description": f"{told}; of a `problem`, why the stream ends",
+    }
+    fields = {
+        "event": {"type": "string", "enum": [*names, "problem"], "description": "what is told"},
+        "data": data,
+        "id": {"type": "string", "description": "what to send as Last-Event-ID to go on here"},
+        "retry": {"type": "integer", "description": "milliseconds to wait before coming again"},
+    }
+    schema = {"type": "object", "description": "one event", "properties": fields}
+    example = f"event: {names[0]}\ndata: {{...}}\n\n"
+    content = {"text/event-stream": {"schema": schema, "example": example}}
+    return {200: {"description": told, "content": content}}
 
 
 def event(name: str, document: BaseModel, place: str | None = None) -> bytes:

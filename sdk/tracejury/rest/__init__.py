@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tracejury.rest.base import (
     Document,
+    FieldFault,
     Page,
     Problem,
     SqlPosition,
@@ -99,6 +100,7 @@ __all__ = [
     "Excluded",
     "Explanation",
     "ExportState",
+    "FieldFault",
     "Flags",
     "Health",
     "Imported",
