@@ -62,6 +62,31 @@ _TAGS = [
     {"name": "operation", "description": "Whether the service works."},
 ]
 
+_ROUTERS = (
+    sessions.explaining,
+    imports.router,
+    events.router,
+    traces.router,
+    sessions.router,
+    results.router,
+    labels.router,
+    pass_rates.router,
+    agreement.router,
+    runs.router,
+    sql.router,
+    views.router,
+    types.router,
+    budgets.router,
+    alerts.router,
+    exports.router,
+    dialects.router,
+    renormalizations.router,
+    storage.router,
+    definitions.router,
+    health.router,
+)
+"""In the order in which they are asked whether a path is theirs."""
+
 # What receives spans sends none: pointed at itself, it would never come to rest.
 _NO_TELEMETRY = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 
@@ -86,31 +111,10 @@ def create_app(context: ApiContext) -> FastAPI:
     )
     app.state.definitions_lane = CapacityLimiter(definitions.CHANGES_WAITING)
     install_problems(app)
-    app.include_router(sessions.explaining)
-    for module in (
-        imports,
-        events,
-        traces,
-        sessions,
-        results,
-        labels,
-        pass_rates,
-        agreement,
-        runs,
-        sql,
-        views,
-        types,
-        budgets,
-        alerts,
-        exports,
-        dialects,
-        renormalizations,
-        storage,
-        definitions,
-        health,
-    ):
-        app.include_router(module.router)
+    for router in _ROUTERS:
+        app.include_router(router)
     app.router.routes.append(mcp_route(app))
+    app.state.routes = [*app.routes, *(route for router in _ROUTERS for route in router.routes)]
     app.openapi = described(app.openapi)  # type: ignore[method-assign]
     # The last one added sees a request first.
     app.add_middleware(Representations)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import http
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -15,7 +15,7 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
-from starlette.routing import Match, Route
+from starlette.routing import BaseRoute, Match, Route
 
 from tracejury.errors import TracejuryError
 from tracejury.rest import FieldFault, Problem, SqlPosition
@@ -172,11 +172,12 @@ async def _on_http_error(request: Request, error: Exception) -> JSONResponse:
 
 def _allowed(request: Request) -> list[str]:
     """Return the methods that are served at the path of a request."""
-    app: FastAPI = request.app
+    routes: Sequence[BaseRoute] = request.app.state.routes
+    asked = {key: request.scope.get(key) for key in ("type", "method", "path", "raw_path")}
     found = {
         method
-        for route in app.routes
-        if isinstance(route, Route) and route.matches(dict(request.scope))[0] is not Match.NONE
+        for route in routes
+        if isinstance(route, Route) and route.matches(asked)[0] is not Match.NONE
         for method in route.methods or ()
     }
     return sorted(found | ({"HEAD"} if "GET" in found else set()))
