@@ -16,10 +16,24 @@ _MAX_HEAD_BYTES = 512 << 10  # far above what any client needs; httptools itself
 
 
 class _BoundedProtocol(HttpToolsProtocol):
-    """Closes a connection whose request line and headers do not end within the bound."""
+    """Closes a connection whose request line and headers do not end within the bound.
 
+    `malformed` is the media type and the body of the answer to what is no HTTP.
+    """
+
+    malformed = ("text/plain; charset=utf-8", b"this is no HTTP, or its URL is too long")
     _in_head = True
     _head_bytes = 0
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002
+        """Answer what cannot be parsed, and close the connection."""
+        media_type, body = self.malformed
+        head = (
+            f"HTTP/1.1 400 Bad Request\r\ncontent-type: {media_type}\r\n"
+            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode("ascii") + body)
+        self.transport.close()
 
     def data_received(self, data: bytes) -> None:
         """Take bytes from the socket."""
@@ -48,12 +62,23 @@ class _Server(uvicorn.Server):
         yield
 
 
-def http_server(app: Starlette, *, drain_s: float) -> uvicorn.Server:
-    """Return a server whose stop answers what is in flight, for at most `drain_s` seconds."""
+def http_server(
+    app: Starlette, *, drain_s: float, malformed: tuple[str, bytes] | None = None
+) -> uvicorn.Server:
+    """Return a server whose stop answers what is in flight, for at most `drain_s` seconds.
+
+    `malformed` is the media type and the body of its answer to what is no HTTP.
+    """
+
+    class Protocol(_BoundedProtocol):
+        pass
+
+    if malformed is not None:
+        Protocol.malformed = malformed
     return _Server(
         uvicorn.Config(
             app,
-            http=_BoundedProtocol,
+            http=Protocol,
             ws="none",
             lifespan="off",
             log_config=None,

@@ -19,6 +19,7 @@ from tracejury.dialects import active
 from tracejury.dialects.unread import is_read_now
 from tracejury_collector.api.app import create_app
 from tracejury_collector.api.context import ApiContext
+from tracejury_collector.api.problems import malformed_http
 from tracejury_collector.completion import Reception
 from tracejury_collector.config import Config
 from tracejury_collector.definitions import Definitions
@@ -276,7 +277,7 @@ async def _accepting(server: StoreServer) -> AsyncIterator[None]:
 @contextlib.asynccontextmanager
 async def _serving(settings: StoreSettings, context: ApiContext) -> AsyncIterator[None]:
     app = create_app(context)
-    server = http_server(app, drain_s=_API_DRAIN_S)
+    server = http_server(app, drain_s=_API_DRAIN_S, malformed=malformed_http())
     sockets = [socket.socket(fileno=settings.api_fd)]
     serving = asyncio.create_task(server.serve(sockets), name="api")
     try:

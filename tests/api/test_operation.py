@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
+import socket
+from urllib.parse import urlsplit
 
 import pytest
 from starlette.testclient import TestClient
 
-from tests.helpers.api import Api, agent_run
+from tests.helpers.api import Api, agent_run, served
 from tests.helpers.docs import DOCS
 from tracejury_collector.api.app import create_app
 
@@ -103,6 +106,18 @@ def test_a_method_that_is_not_served_is_told_those_that_are(
         answer = shared.http.request(method, path)
         assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
         assert allowed in answer.json()["remedy"]
+
+
+def test_what_is_no_http_is_a_problem_too(shared: Api) -> None:
+    with served(shared) as url:
+        place = urlsplit(url)
+        for request in ("nonsense\r\n\r\n", f"GET /?where={'x' * (70 << 10)} HTTP/1.1\r\n\r\n"):
+            with socket.create_connection((place.hostname, place.port)) as connection:
+                connection.sendall(request.encode())
+                head, _, body = connection.makefile("rb").read().partition(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 400 ")
+            assert b"content-type: application/problem+json" in head
+            assert "64 KiB" in json.loads(body)["detail"]
 
 
 def test_a_crash_is_a_problem_without_the_traceback(api: Api) -> None:

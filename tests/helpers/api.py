@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,16 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from starlette.testclient import TestClient
 
 from tests.helpers.databases import lay_out
-from tests.helpers.service import eventually, free_ports
+from tests.helpers.service import eventually
 from tests.helpers.store import span_row, span_table
 from tracejury_collector.api.app import create_app
 from tracejury_collector.api.context import ApiContext
+from tracejury_collector.api.problems import malformed_http
 from tracejury_collector.config import Config, parse_config
 from tracejury_collector.definitions import Definitions
+from tracejury_collector.http_server import http_server
 from tracejury_collector.importing import make_ingest
 from tracejury_collector.in_force import budgets_of
 from tracejury_collector.jury.budgets import Budgets
@@ -227,16 +229,13 @@ def record_result(api: Api, *, at_ns: int = START_NS, **overrides: Any) -> None:
 @contextmanager
 def served(api: Api) -> Iterator[str]:
     """Serve the API on a real port; gives its URL."""
-    port = free_ports(1)[0]
-    settings = uvicorn.Config(
-        create_app(api.context), host="127.0.0.1", port=port, log_level="warning", lifespan="off"
-    )
-    server = uvicorn.Server(settings)
-    thread = threading.Thread(target=server.run)
+    server = http_server(create_app(api.context), drain_s=0, malformed=malformed_http())
+    listening = socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     try:
         eventually(lambda: server.started, "the API listens")
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
     finally:
         server.should_exit = True
         thread.join(10)

@@ -47,5 +47,5 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI entries of the refusals that a route can answer with."""
     return {
         status: {"description": MEANINGS[status], "model": Problem}
-        for status in sorted({403, 503, *statuses})
+        for status in sorted({400, 403, 503, *statuses})
     }

@@ -86,6 +86,13 @@ def problem(
     return JSONResponse(body, status_code=status, media_type=MEDIA_TYPE, headers=headers)
 
 
+def malformed_http() -> tuple[str, bytes]:
+    """Return media type and body of the answer to what is no HTTP, before any route is known."""
+    detail = "this is no HTTP request, or its URL is longer than 64 KiB"
+    answer = problem(400, "malformed_request", "The request cannot be parsed", detail, _REMEDY)
+    return MEDIA_TYPE, bytes(answer.body)
+
+
 def problem_of(error: TracejuryError) -> Problem:
     """Return the problem document of an error of ours."""
     _, status, code, title, usual = next(e for e in _ERRORS if isinstance(error, e[0]))

@@ -108,6 +108,7 @@ WORDS: Final = {
     "span_count": "number of spans",
     "span_id": "16 hex digits",
     "spans": "number of spans",
+    "spans_deleted_at": "when its spans were deleted, its results kept; null: it has them",
     "start_time": "when the first of it started",
     "state": "how it stands",
     "status": "how it stands",
