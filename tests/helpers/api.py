@@ -227,9 +227,12 @@ def record_result(api: Api, *, at_ns: int = START_NS, **overrides: Any) -> None:
 
 
 @contextmanager
-def served(api: Api) -> Iterator[str]:
-    """Serve the API on a real port; gives its URL."""
-    server = http_server(create_app(api.context), drain_s=0, malformed=malformed_http())
+def served(api: Api, *, follows: bool = True) -> Iterator[str]:
+    """Serve the API on a real port; gives its URL. Without `follows` event streams end at once."""
+    app = create_app(api.context)
+    if not follows:
+        app.state.streams.close()
+    server = http_server(app, drain_s=0, malformed=malformed_http())
     listening = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
