@@ -374,7 +374,8 @@ def test_wrong_use_ends_with_2_and_says_why(url: str, args: list[str]) -> None:
     result = run(*args, "--url", url)
     assert result.exit_code == 2, result.output
     assert result.stderr.startswith("tracejury: ")
-    assert len(result.stderr.splitlines()) == 1
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1 or (len(lines) == 3 and lines[-1].strip() == "^"), lines
 
 
 def test_nobody_there_ends_with_3() -> None:
@@ -386,3 +387,11 @@ def test_what_traces_and_errors_hold_cannot_steer_a_terminal(api: Api, url: str)
     run_id = post(api, evaluators=["short"])["run_id"]
     end_run(api.context.db, run_id, "failed", api.clock(), "where: \x1b[31mred")
     assert "\x1b" not in run("runs", run_id, "--url", url).stdout
+
+
+def test_a_condition_is_checked_where_there_is_nothing_to_judge(tmp_path: Path) -> None:
+    with running_api(tmp_path, **SETTINGS) as empty:
+        body = {"evaluators": ["short"], "where": "has_eror", "dry_run": True}
+        answer = empty.http.post("/api/runs", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (422, "sql_refused")
+    assert answer.json()["position"]["character"] == 1

@@ -63,6 +63,7 @@ CALLS: tuple[tuple[str, str, str, Any], ...] = (
     ("get_run", "GET", "/api/runs/{run_id}", None),
     ("cancel_run", "DELETE", "/api/runs/{run_id}", None),
     ("get_storage", "GET", "/api/storage", None),
+    ("list_views", "GET", "/api/views", None),
     ("run_query", "POST", "/api/sql", SQL),
     ("list_evaluator_types", "GET", "/api/evaluator-types", None),
     ("list_plugins", "GET", "/api/plugins", None),

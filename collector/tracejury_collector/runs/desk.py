@@ -18,6 +18,7 @@ from tracejury_collector.runs.estimating import Estimate, estimate
 from tracejury_collector.runs.paging import count_pages, next_page
 from tracejury_collector.runs.plan import Plan, RunRequest, conditions_of, make_plan, plan_of
 from tracejury_collector.store.database import Database
+from tracejury_collector.store.reads import checked_where
 from tracejury_collector.store.runs import (
     NewRun,
     RunFilter,
@@ -182,6 +183,7 @@ class RunDesk:
         """Return what to do, tried on one target."""
         plan = make_plan(request, self._definitions.in_force(), self._definitions.trial)
         plan = replace(plan, targets=self._known(plan))
+        checked_where(plan.targets.where, f"{plan.target}s")
         with self._db.read() as cursor:
             _, newest_seq = count_pages(cursor, plan)
             next_page(cursor, plan, newest_seq + 1, 1, is_live=self._is_live())

@@ -281,6 +281,7 @@ OF_DOCUMENTS: Final = {
     "TraceSummary.status": "open: spans are still awaited, or came late",
     "Flags.truncated": "texts were cut off before they arrived",
     "Turn.span_id": "the span that answered",
+    "View.columns": "its columns, in order",
     "UnreadAttribute.example": "a value of it, escaped and cut to 200 characters",
     "UnreadAttribute.key": "its name; N stands for an index",
     "UnreadAttribute.scope": "the instrumentation scope it came from",
