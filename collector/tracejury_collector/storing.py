@@ -40,6 +40,7 @@ from tracejury_collector.runs.desk import RunDesk, free_by, refusal_by
 from tracejury_collector.runs.driver import RunDriver
 from tracejury_collector.store.append import Appender
 from tracejury_collector.store.database import Database
+from tracejury_collector.store.describing import describe
 from tracejury_collector.store.lag import Lag
 from tracejury_collector.store.server import Hello, ReceiverDesk, StoreServer
 from tracejury_collector.store.turns import Turns
@@ -86,6 +87,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
     end_process_when_stuck(_end_process)
     db = await _open(config, stop)
     try:
+        await asyncio.to_thread(describe, db)
         appender = await asyncio.to_thread(Appender, db)
         definitions = await asyncio.to_thread(_definitions, db, settings)
         budgets = Budgets(

@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+import json
 import re
 import typing
 from collections import defaultdict
 from pathlib import Path
 
-import pytest
-
-from tests.helpers.docs import DOCS, settings, with_dialect_example, with_settings_table
+from tests.helpers.databases import fetch, open_database
+from tests.helpers.docs import (
+    COMMENTS,
+    DOCS,
+    settings,
+    sql_examples,
+    view_comments,
+    with_dialect_example,
+    with_settings_table,
+)
 from tracejury.dialects.custom import PARTS
 from tracejury.dialects.custom_parts import DialectPart
 from tracejury.dialects.rules import Guard
 from tracejury.trace import SpanKind
 from tracejury_collector.config import StorageSettings
 from tracejury_collector.store.database import Database
-from tracejury_collector.store.sqlguard import check_select
+from tracejury_collector.store.describing import describe
 
+_COMMENTS = (
+    "SELECT c.table_name AS view, c.column_name AS name, c.comment FROM duckdb_columns() AS c "
+    "JOIN duckdb_views() AS v ON v.view_name = c.table_name AND v.schema_name = c.schema_name "
+    "WHERE c.schema_name = 'main' AND NOT v.internal"
+)
+_OF_VIEWS = (
+    "SELECT view_name AS view, '' AS name, comment FROM duckdb_views() "
+    "WHERE schema_name = 'main' AND NOT internal"
+)
 SQL_PAGE = (DOCS / "sql.md").read_text("utf-8")
-EXAMPLES = SQL_PAGE.split("<!-- examples -->")[1].split("<!-- /examples -->")[0]
-STATEMENTS = [part.strip() for part in EXAMPLES.replace("```sql", "").replace("```", "").split(";")]
 
 
 def test_the_table_of_settings_is_that_of_the_code() -> None:
@@ -65,12 +80,16 @@ def test_every_view_is_documented_column_by_column(tmp_path: Path) -> None:
     assert written == dict(actual)
 
 
-@pytest.mark.parametrize("statement", [s for s in STATEMENTS if s])
-def test_every_example_of_the_sql_page_is_allowed_and_runs(statement: str, tmp_path: Path) -> None:
-    db = Database.open(str(tmp_path / "x.duckdb"), StorageSettings())
-    try:
-        with db.read() as cursor:
-            cursor.execute(check_select(statement).sql)
-            assert cursor.description
-    finally:
-        db.close()
+def test_the_comments_in_the_database_are_those_of_the_page(tmp_path: Path) -> None:
+    assert COMMENTS.read_text("utf-8") == view_comments(), "run: python -m tests.helpers.docs"
+    with open_database(tmp_path / "x.duckdb") as db:
+        assert describe(db) > 0
+        assert describe(db) == 0
+        found: dict[str, dict[str, str]] = defaultdict(dict)
+        for view, column, comment in fetch(db, f"{_COMMENTS} UNION ALL BY NAME {_OF_VIEWS}"):
+            found[view][column] = comment
+    assert found == json.loads(view_comments())
+
+
+def test_the_sql_page_has_twenty_examples() -> None:
+    assert len(sql_examples()) >= 20

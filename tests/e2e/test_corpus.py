@@ -15,8 +15,11 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceS
 
 from tests.helpers.corpus import CORPUS, NOT_RECORDED, case_names, read_case, read_expected
 from tests.helpers.differences import differences
+from tests.helpers.docs import sql_examples, view_comments
 from tests.helpers.service import RunningService, eventually, running_service
 
+NOT_IN_THE_CORPUS = ("labels", "'no-loops'", "INTERVAL 1 DAY", "documents", "outcome <> ")
+"""What of the examples can find nothing: nobody labeled, nothing was recorded today."""
 SETTINGS = "completion: {after_root: 500ms, idle: 1s, tick: 50ms}\n"
 
 
@@ -97,6 +100,24 @@ def test_every_run_is_judged_by_the_default_jury(service: RunningService) -> Non
         log=service.log,
     )
     assert service.sql("SELECT count(*) FROM scores_history WHERE outcome = 'failure'") == [[0]]
+
+
+@pytest.mark.parametrize("statement", sql_examples())
+def test_every_example_of_the_sql_page_answers(service: RunningService, statement: str) -> None:
+    rows = service.sql(statement)
+    assert rows or any(word in statement for word in NOT_IN_THE_CORPUS)
+
+
+def test_a_column_of_which_no_null_is_told_holds_none(service: RunningService) -> None:
+    never = {
+        view: [name for name, text in columns.items() if text.endswith("; never NULL")]
+        for view, columns in json.loads(view_comments()).items()
+    }
+    assert sum(map(len, never.values())) > 150
+    for view, columns in never.items():
+        nulls = ", ".join(f'count(*) - count("{column}")' for column in columns)
+        ((*found,),) = service.sql(f"SELECT {nulls} FROM {view}")
+        assert dict(zip(columns, found, strict=True)) == dict.fromkeys(columns, 0), view
 
 
 def test_sent_again_nothing_is_stored_twice(service: RunningService) -> None:

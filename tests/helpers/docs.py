@@ -1,11 +1,12 @@
 """The parts of the documentation that are made from the code.
 
 `python -m tests.helpers.docs` rewrites the table of docs/configuration.md, and the example and the
-fields of docs/custom-dialects.md.
+fields of docs/custom-dialects.md; and from docs/sql.md the comments in the database.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import typing
 from collections.abc import Iterator
@@ -21,6 +22,9 @@ from tracejury_collector.config import Config
 from tracejury_collector.config.fields import section_of
 
 DOCS = Path(__file__).parents[2] / "docs"
+COMMENTS = DOCS.parent / "collector" / "tracejury_collector" / "store" / "comments.json"
+_SECTION = re.compile(r"^## (\w+)\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
+_COLUMN = re.compile(r"^\| `(\w+)` \| \S+ \| (.*) \|$", re.MULTILINE)
 _UNITS_BYTES = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 _EXAMPLE = re.compile(r"(<!-- example -->\n).*(<!-- /example -->)", re.DOTALL)
 _FIELDS = re.compile(r"(<!-- fields -->\n).*(<!-- /fields -->)", re.DOTALL)
@@ -89,7 +93,32 @@ def with_dialect_example(text: str) -> str:
     return _FIELDS.sub(lambda match: f"{match[1]}{fields}\n{match[2]}", text)
 
 
+def sql_examples() -> list[str]:
+    """Return the statements of docs/sql.md."""
+    page = (DOCS / "sql.md").read_text("utf-8")
+    examples = page.split("<!-- examples -->")[1].split("<!-- /examples -->")[0]
+    statements = examples.replace("```sql", "").replace("```", "").split(";")
+    return [statement.strip() for statement in statements if statement.strip()]
+
+
+def view_comments() -> str:
+    """Return the comments on views and columns as JSON, as docs/sql.md tells them."""
+    page = (DOCS / "sql.md").read_text("utf-8")
+    found: dict[str, dict[str, str]] = {}
+    for view, section in _SECTION.findall(page):
+        columns = {name: _meaning(text) for name, text in _COLUMN.findall(section)}
+        if columns:
+            found[view] = {"": " ".join(section.partition("|")[0].split()), **columns}
+    found["scores_history"] = {**found["scores"], **found["scores_history"]}
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+
+
+def _meaning(text: str) -> str:
+    return text if "NULL" in text else f"{text}; never NULL"
+
+
 if __name__ == "__main__":
+    COMMENTS.write_text(view_comments(), encoding="utf-8")
     own = DOCS / "custom-dialects.md"
     own.write_text(with_dialect_example(own.read_text("utf-8")), encoding="utf-8")
     page = DOCS / "configuration.md"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tracejury_collector.store.query import run_select
 from tracejury_collector.store.sqlallowed import VIEWS
 from tracejury_collector.store.sqlguard import MAX_SQL_BYTES, check_expression, check_select
 
+SECRET = "tj_secret_0123456789"
 DATA = Path(__file__).parent.parent / "data"
 
 
@@ -32,6 +34,31 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
 def test_what_is_not_a_select_over_the_views_is_refused(sql: str) -> None:
     with pytest.raises(SqlRefused):
         check_select(sql)
+
+
+def test_attacks_change_nothing_and_read_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attacks = _statements("sql_attacks.txt")
+    assert len(attacks) >= 150
+    monkeypatch.setenv("HOME", SECRET)
+    path = tmp_path / "tracejury.duckdb"
+    with open_database(path) as database:
+        database.write(
+            lambda c: c.execute(f"CREATE TABLE base.hidden AS SELECT '{SECRET}'")
+        ).result()
+        before = _hashes(tmp_path)
+        for sql in attacks:
+            with pytest.raises(SqlRefused) as refused:
+                run_select(database, sql.replace("base.ledger", "base.hidden"))
+            assert SECRET not in str(refused.value)
+        assert _hashes(tmp_path) == before
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    """Return what all files below hold; the names of new ones would stand out."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path): sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 @pytest.mark.parametrize("sql", _statements("sql_queries.txt"))
