@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Histogram, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,6 +20,7 @@ class Metrics:
     def __init__(self, families: Callable[[], Iterable[Metric]]) -> None:
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(_AtScrape(families))
+        ProcessCollector(registry=self._registry)
         self._latency = Histogram(
             "tracejury_http_request_seconds",
             "Time to answer a request of the API.",
