@@ -11,11 +11,11 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import httpx
-from anyio import to_thread
+from anyio import from_thread, to_thread
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tracejury.client import AsyncClient
+from tracejury.client import Client
 from tracejury_collector.api.problems import problem
 
 if TYPE_CHECKING:
@@ -56,6 +56,23 @@ class McpDoor:
         return server
 
 
+class _InProcess(httpx.BaseTransport):
+    """Brings the requests of a worker thread to an application of its event loop."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = httpx.ASGITransport(app, raise_app_exceptions=False)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Return the answer with its whole body."""
+        request.headers["accept-encoding"] = "identity"
+        return from_thread.run(self._answer, request)
+
+    async def _answer(self, request: httpx.Request) -> httpx.Response:
+        answer = await self._app.handle_async_request(request)
+        body = await answer.aread()
+        return httpx.Response(answer.status_code, headers=answer.headers, content=body)
+
+
 def mcp_route(api: ASGIApp) -> Route:
     """Return the route of the protocol over `api`."""
     return Route(PATH, endpoint=McpDoor(api), include_in_schema=False)
@@ -72,10 +89,9 @@ def _server_over(api: ASGIApp) -> StarletteWithLifespan:
 
     from tracejury.mcp.server import mcp_server
 
-    def connect() -> AsyncClient:
+    def connect() -> Client:
         headers = get_http_headers(include={"authorization", "x-api-key"})
-        transport = httpx.ASGITransport(api, raise_app_exceptions=False)
-        return AsyncClient("http://127.0.0.1", api_key=_key(headers), transport=transport)
+        return Client("http://127.0.0.1", api_key=_key(headers), transport=_InProcess(api))
 
     server = mcp_server(connect)
     return server.http_app(path=PATH, json_response=True, stateless_http=True)

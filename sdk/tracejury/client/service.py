@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ TIMEOUT_S = 30.0
 RETRY_S = 10.0
 _FIRST_WAIT_S = 0.25
 _UNAVAILABLE = 503
+# A request that is made again is no news for a program that has not asked for logs.
+logging.getLogger("stamina").addHandler(logging.NullHandler())
 
 
 class HttpOptions(TypedDict):

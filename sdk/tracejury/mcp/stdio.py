@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tracejury.client import AsyncClient
+from tracejury.client import Client
 from tracejury.mcp.server import mcp_server
 
 
 def serve_stdio(url: str | None) -> None:
     """Serve one assistant until it closes stdin; stdout belongs to the protocol."""
-    mcp_server(lambda: AsyncClient(url)).run("stdio", show_banner=False, log_level="ERROR")
+    mcp_server(lambda: Client(url)).run("stdio", show_banner=False, log_level="ERROR")

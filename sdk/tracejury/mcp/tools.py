@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal
 
 from fastmcp.exceptions import ToolError
@@ -11,7 +11,7 @@ from fastmcp.tools import ToolResult
 from mcp.types import TextContent
 from pydantic import BaseModel, Field
 
-from tracejury.client import AsyncClient
+from tracejury.client import Client
 from tracejury.client.runs import RunAsked
 from tracejury.errors import TracejuryError
 from tracejury.mcp import shaping
@@ -46,10 +46,10 @@ Rate = Annotated[
 class Tools:
     """Tools over the client that `connect` gives, for the one who asks."""
 
-    def __init__(self, connect: Callable[[], AsyncClient]) -> None:
+    def __init__(self, connect: Callable[[], Client]) -> None:
         self._connect = connect
 
-    async def search_traces(
+    def search_traces(
         self,
         where: Where = None,
         service: Annotated[str | None, Field(description="service.name of the agent")] = None,
@@ -60,8 +60,8 @@ class Tools:
         cursor: Annotated[str | None, Field(description="`next_cursor` of the page before")] = None,
     ) -> ToolResult:
         """Find traces of agents, newest first; inputs and outputs are excerpts."""
-        async with self._asking() as client:
-            found = await client.traces(
+        with self._asking() as client:
+            found = client.traces(
                 where=where,
                 service=service,
                 session_id=session_id,
@@ -81,7 +81,7 @@ class Tools:
             hint += f" There are more: cursor={found.next_cursor!r}."
         return _answer({"items": shown}, hint)
 
-    async def get_trace(
+    def get_trace(
         self,
         trace_id: TraceId,
         part: Annotated[
@@ -90,8 +90,8 @@ class Tools:
         offset: Offset = 0,
     ) -> ToolResult:
         """Look at one trace: first the overview, then its parts, item by item."""
-        async with self._asking() as client:
-            trace = await client.trace(trace_id)
+        with self._asking() as client:
+            trace = client.trace(trace_id)
         if part == "overview":
             return _answer(overview(trace), "Other parts: part=… with offset=…")
         whole = part_of(trace, part)
@@ -102,7 +102,7 @@ class Tools:
         hint = f"{part} {offset} to {offset + len(shown)} of {len(whole)}."
         return _answer(shown, f"{hint} More: offset={rest}." if rest is not None else hint)
 
-    async def explain(
+    def explain(
         self,
         trace_id: Annotated[str | None, Field(description="of a trace")] = None,
         session_id: Annotated[str | None, Field(description="of a session, instead")] = None,
@@ -110,20 +110,20 @@ class Tools:
         """Say why a trace, or a session as a whole, was judged as it was, or was not judged."""
         if (trace_id is None) == (session_id is None):
             raise ToolError("give trace_id or session_id, one of them")
-        async with self._asking() as client:
+        with self._asking() as client:
             if trace_id is not None:
-                lines = (await client.explain(trace_id)).lines
+                lines = (client.explain(trace_id)).lines
             else:
-                lines = (await client.explain_session(session_id or "")).lines
+                lines = (client.explain_session(session_id or "")).lines
         return _answer(lines)
 
-    async def describe_views(
+    def describe_views(
         self,
         view: Annotated[str | None, Field(description="only this one, with its columns")] = None,
     ) -> ToolResult:
         """List the views that SQL and `where` can use; of one view, the columns."""
-        async with self._asking() as client:
-            views = [item for item in await client.views() if view in (None, item.name)]
+        with self._asking() as client:
+            views = [item for item in client.views() if view in (None, item.name)]
         if not views:
             raise ToolError(f"there is no view {str(view)[:80]!r}; leave it out to list them")
         if view is None:
@@ -131,7 +131,7 @@ class Tools:
             return _answer(rows, "describe_views with view=… lists the columns of one.")
         return _answer([_shown(column) for column in views[0].columns])
 
-    async def sql(
+    def sql(
         self,
         query: Annotated[
             str, Field(description="one SELECT in DuckDB's SQL over the views of describe_views")
@@ -142,8 +142,8 @@ class Tools:
         ] = 0,
     ) -> ToolResult:
         """Answer a read-only query. Aggregate in SQL rather than read rows."""
-        async with self._asking() as client:
-            found = await client.sql(query, limit=offset + limit)
+        with self._asking() as client:
+            found = client.sql(query, limit=offset + limit)
         rows, rest = shaping.page(found.rows, offset)
         hint = f"Rows {offset} to {offset + len(rows)}."
         if rest is not None:
@@ -152,7 +152,7 @@ class Tools:
             hint += f" There are more: offset={offset + len(rows)}."
         return _answer({"columns": [column.name for column in found.columns], "rows": rows}, hint)
 
-    async def pass_rates(
+    def pass_rates(
         self,
         by: Annotated[
             list[Literal["project", "service", "model", "agent", "bucket"]] | None,
@@ -167,8 +167,8 @@ class Tools:
         offset: Offset = 0,
     ) -> ToolResult:
         """Estimate how much of the live traffic passes, with 95 % intervals."""
-        async with self._asking() as client:
-            found = await client.pass_rates(
+        with self._asking() as client:
+            found = client.pass_rates(
                 by=by or (),
                 since=since,
                 until=until,
@@ -181,11 +181,11 @@ class Tools:
         hint = f"{len(shown)} of {len(found.items)} rates."
         return _answer(shown, f"{hint} More: offset={rest}." if rest is not None else hint)
 
-    async def list_evaluators(self) -> ToolResult:
+    def list_evaluators(self) -> ToolResult:
         """List the evaluators and rules in force, by the names that run_evaluation takes."""
-        async with self._asking() as client:
-            evaluators = await client.definitions("evaluator")
-            rules = await client.definitions("rule")
+        with self._asking() as client:
+            evaluators = client.definitions("evaluator")
+            rules = client.definitions("rule")
         kept = {"name", "body", "fault"}
         return _answer(
             {
@@ -194,7 +194,7 @@ class Tools:
             }
         )
 
-    async def estimate_evaluation(
+    def estimate_evaluation(
         self,
         evaluators: Evaluators = None,
         rule: Rule = None,
@@ -204,15 +204,13 @@ class Tools:
         rate: Rate = None,
     ) -> ToolResult:
         """Say what run_evaluation with the same arguments would judge and cost; does nothing."""
-        async with self._asking() as client:
-            estimate = await client.estimate_run(
-                **_asked(evaluators, rule, where, since, until, rate)
-            )
+        with self._asking() as client:
+            estimate = client.estimate_run(**_asked(evaluators, rule, where, since, until, rate))
         return _answer(
             _shown(estimate), f"To do it: run_evaluation with most_judgements={estimate.to_judge}."
         )
 
-    async def run_evaluation(
+    def run_evaluation(
         self,
         most_judgements: Annotated[
             int,
@@ -227,29 +225,29 @@ class Tools:
     ) -> ToolResult:
         """Have finished traces of the past judged. It may cost money: estimate it first."""
         asked = _asked(evaluators, rule, where, since, until, rate)
-        async with self._asking() as client:
-            estimate = await client.estimate_run(**asked)
+        with self._asking() as client:
+            estimate = client.estimate_run(**asked)
             if estimate.to_judge > most_judgements:
                 raise ToolError(
                     f"it would take {estimate.to_judge} judgements, and not at most "
                     f"{most_judgements}: nothing was begun; choose less, or allow for more"
                 )
-            run = await client.start_run(**asked)
+            run = client.start_run(**asked)
         return _answer(_shown(run), f"It goes on by itself: get_run with run_id={run.run_id!r}.")
 
-    async def get_run(
+    def get_run(
         self, run_id: Annotated[str, Field(description="as run_evaluation gave it")]
     ) -> ToolResult:
         """Say how far a run of run_evaluation is, and what came of it."""
-        async with self._asking() as client:
-            run = await client.run(run_id)
+        with self._asking() as client:
+            run = client.run(run_id)
         return _answer(_shown(run))
 
-    @contextlib.asynccontextmanager
-    async def _asking(self) -> AsyncIterator[AsyncClient]:
+    @contextlib.contextmanager
+    def _asking(self) -> Iterator[Client]:
         """Give the client; what the service refuses may quote data, and is fenced as such."""
         try:
-            async with self._connect() as client:
+            with self._connect() as client:
                 yield client
         except TracejuryError as error:
             raise ToolError(shaping.fenced(shaping.fitted(str(error)))) from error
