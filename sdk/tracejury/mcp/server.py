@@ -47,6 +47,7 @@ def mcp_server(connect: Callable[[], Client]) -> FastMCP:
         on_duplicate="error",
     )
     logging.getLogger("fastmcp").setLevel(logging.CRITICAL)  # errors go to who asked
+    logging.getLogger("mcp").setLevel(logging.WARNING)
     tools, lane = Tools(connect), CapacityLimiter(_AT_ONCE)
     for reading in (
         tools.search_traces,
