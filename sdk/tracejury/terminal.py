@@ -133,10 +133,11 @@ def fit(out: Console, table: Table, flexible: Mapping[int, int]) -> Table:
     return table
 
 
-def print_json(value: Any) -> None:
+def print_json(value: Any, *, on_one_line: bool = False) -> None:
     """Write exactly one JSON document to stdout."""
     data = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
-    text = orjson.dumps(data, option=orjson.OPT_INDENT_2, default=str).decode()
+    option = 0 if on_one_line else orjson.OPT_INDENT_2
+    text = orjson.dumps(data, option=option, default=str).decode()
     sys.stdout.write(_UNSAFE_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n")
     sys.stdout.flush()
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +16,11 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from typer.testing import CliRunner
 
 from tests.helpers.api import START_NS, Api, agent_run, record_result
 from tests.helpers.service import eventually
+from tracejury.cli import app
 from tracejury_collector.api import streams
 from tracejury_collector.store import events
 from tracejury_collector.store.events import ResultEvents, TraceEvents, next_results, next_traces
@@ -280,3 +285,27 @@ STREAMED = (
     'tracejury_http_request_seconds_bucket{le="0.3",method="GET",route="/api/results/events",'
     'status="200"} 1.0'
 )
+
+
+def test_the_command_line_tells_of_traces_until_it_is_interrupted(api: Api, url: str) -> None:
+    command = [sys.executable, "-m", "tracejury.cli", "traces", "--follow", "--json", "--url", url]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as followed:
+        assert followed.stdout is not None
+        eventually(lambda: STREAMING in httpx.get(url + "/metrics").text, "it follows")
+        api.store(*agent_run(1))
+        told = [json.loads(followed.stdout.readline())]
+        api.finish()
+        told.append(json.loads(followed.stdout.readline()))
+        followed.send_signal(signal.SIGINT)
+        assert followed.wait(10) == 0
+    assert [item["status"] for item in told] == ["open", "complete"]
+
+
+STREAMING = "tracejury_event_streams 1.0"
+
+
+@pytest.mark.parametrize("option", ["--since=1h", "--until=1h", "--cursor=x"])
+def test_what_was_before_cannot_be_followed(option: str) -> None:
+    result = CliRunner().invoke(app, ["traces", "--follow", option])
+    assert result.exit_code == 2
+    assert option.partition("=")[0] in result.stderr

@@ -42,6 +42,12 @@ def print_traces(page: Page[TraceSummary]) -> None:
     _print_more(out, page.next_cursor)
 
 
+def print_event(trace: TraceSummary) -> None:
+    """Print a trace in one line, as it is told of while it is followed."""
+    parts = [trace.trace_id, _state(trace), _name(trace), latency(trace.latency_ms)]
+    terminal.console().print(Text("  ".join(map(str, parts))), soft_wrap=True)
+
+
 def print_sessions(page: Page[SessionSummary]) -> None:
     """Print one page of sessions."""
     out = terminal.console()

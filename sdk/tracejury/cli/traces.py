@@ -21,7 +21,11 @@ _TRACE_ID = re.compile("[0-9a-fA-F]{32}")
 
 
 @app.command(
-    rich_help_panel=PANEL, epilog=example("tracejury traces --since 1h --where 'tool_calls > 3'")
+    rich_help_panel=PANEL,
+    epilog=example(
+        "tracejury traces --since 1h --where 'tool_calls > 3'",
+        "tracejury traces --follow --where has_error",
+    ),
 )
 def traces(
     where: Annotated[
@@ -35,10 +39,18 @@ def traces(
     cursor: Annotated[
         str | None, typer.Option(help="Continue where next_cursor of the last page says.")
     ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Tell of traces from now on, until Ctrl-C.")
+    ] = False,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """List traces, newest first."""
+    """List traces, newest first, or tell of them as they come."""
+    if follow:
+        if since or until or cursor:
+            fail("--follow tells from now on: leave out --since, --until and --cursor", WRONG_USE)
+        _follow(url, where, service, session, json=json)
+        return
     with connected(url) as client:
         page = client.traces(
             where=where,
@@ -50,6 +62,18 @@ def traces(
             cursor=cursor,
         )
     terminal.print_json(page) if json else show.print_traces(page)
+
+
+def _follow(
+    url: str | None, where: str | None, service: str | None, session: str | None, *, json: bool
+) -> None:
+    """Print a line for each trace that begins or is finished; Ctrl-C is the end."""
+    with suppress(KeyboardInterrupt), connected(url) as client:
+        for trace in client.trace_events(where=where, service=service, session_id=session):
+            if json:
+                terminal.print_json(trace, on_one_line=True)
+            else:
+                show.print_event(trace)
 
 
 @app.command(
