@@ -6,6 +6,8 @@ TracejuryError
 ├── RequestError                the request can never succeed
 │   ├── Unauthenticated         it has no key, or none that counts
 │   ├── Forbidden               what it asks for is not for this key
+│   ├── HostRefused             it names another host than this service
+│   ├── OriginRefused           a page of another origin made it
 │   ├── MalformedRequest        it cannot be parsed
 │   ├── UnsupportedMediaType    its content type or encoding is not spoken here
 │   ├── TooLarge                it is over a limit
@@ -45,6 +47,14 @@ class Unauthenticated(RequestError):
 
 class Forbidden(RequestError):
     """What the request asks for is not for its key."""
+
+
+class HostRefused(RequestError):
+    """The request names another host than this service."""
+
+
+class OriginRefused(RequestError):
+    """A page of another origin made the request."""
 
 
 class MalformedRequest(RequestError):

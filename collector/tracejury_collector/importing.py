@@ -19,11 +19,13 @@ _STORED_AS: dict[Signal, Literal["spans", "logs"]] = {"traces": "spans", "logs":
 
 def make_ingest(
     appender: Appender, unread: UnreadLog, limits: Limits, redactor: Redactor = NOTHING
-) -> Callable[[Signal, Encoding, bytes], Future[Ingested]]:
+) -> Callable[[Signal, Encoding, bytes, str | None], Future[Ingested]]:
     """Return the function that decodes one export request and stores it."""
 
-    def ingest(signal: Signal, encoding: Encoding, body: bytes) -> Future[Ingested]:
-        decoded = decode(signal, encoding, body, limits, redactor)
+    def ingest(
+        signal: Signal, encoding: Encoding, body: bytes, project: str | None
+    ) -> Future[Ingested]:
+        decoded = decode(signal, encoding, body, limits, redactor, project=project)
         if counted := active().take_unread():
             unread.add(counted)
         answer: Future[Ingested] = Future()

@@ -8,20 +8,11 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Literal
 from urllib.parse import urlsplit
 
+from tracejury_collector.errors import HostRefused, OriginRefused
+
 EVERYWHERE = ("0.0.0.0", "::")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
-    """Why a request is not served."""
-
-    reason: Literal["host", "origin"]
-    detail: str
-    remedy: str
 
 
 class Hosts:
@@ -35,16 +26,16 @@ class Hosts:
         self._listen = host_of(listen)
         self._names = {name.lower() for name in names}
 
-    def refusal(self, host: str) -> Refused | None:
-        """Return why a request with this Host is not served."""
-        if self._knows(host_of(host)):
-            return None
-        return Refused(
-            reason="host",
-            detail=f"the host {host[:300]!r} is not where this service listens",
-            remedy="use http://127.0.0.1 and the port, or the address it listens on; "
-            "send a key, or add the name to listen.hosts",
-        )
+    def check(self, host: str) -> None:
+        """Check the Host of a request without a key.
+
+        Raises: HostRefused
+        """
+        if not self._knows(host_of(host)):
+            raise HostRefused(
+                f"the host {host[:300]!r} is not where this service listens; use http://127.0.0.1 "
+                "and the port, or the address it listens on, or add the name to listen.hosts"
+            )
 
     def _knows(self, name: str) -> bool:
         if name == self._listen or name in self._names or is_loopback(name):
@@ -52,17 +43,19 @@ class Hosts:
         return self._listen in EVERYWHERE and _address(name) is not None
 
 
-def cross_origin(method: str, headers: Mapping[str, str]) -> Refused | None:
-    """Return why a request is not served that a page of another origin made."""
+def check_origin(method: str, headers: Mapping[str, str]) -> None:
+    """Check that no page of another origin made a request.
+
+    Raises: OriginRefused
+    """
     origin = headers.get("origin")
     host = headers.get("host", "")
     if origin is not None and (not host or _netloc(origin) != host.lower()):
-        return _cross_origin(f"the origin {origin[:300]!r} is not this service")
+        raise _cross_origin(f"the origin {origin[:300]!r} is not this service")
     site = headers.get("sec-fetch-site", "none")
     navigates = headers.get("sec-fetch-mode") == "navigate" and method in ("GET", "HEAD")
     if site not in ("none", "same-origin") and not navigates:
-        return _cross_origin(f"a page of another origin ({site[:100]}) made this request")
-    return None
+        raise _cross_origin(f"a page of another origin ({site[:100]}) made this request")
 
 
 def _netloc(origin: str) -> str | None:
@@ -72,9 +65,8 @@ def _netloc(origin: str) -> str | None:
         return None
 
 
-def _cross_origin(detail: str) -> Refused:
-    remedy = "call the service from a program, or from its own page"
-    return Refused(reason="origin", detail=detail, remedy=remedy)
+def _cross_origin(words: str) -> OriginRefused:
+    return OriginRefused(f"{words}; call the service from a program, or from its own page")
 
 
 def host_of(address: str) -> str:

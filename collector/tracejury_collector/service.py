@@ -22,6 +22,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -40,6 +41,9 @@ from tracejury_collector.config import (
     without_outward,
 )
 from tracejury_collector.errors import ConfigError
+from tracejury_collector.keys.model import Key, new_key
+from tracejury_collector.keys.needed import keys_required, refuse_open_network
+from tracejury_collector.rules import JUDGE_PROJECT
 from tracejury_collector.supervisor import (
     CANNOT_START,
     READY,
@@ -66,7 +70,8 @@ class ChildSettings:
 
     `dialects` are those that users bring: file and data. They are read once, so that a file that
     changes meanwhile divides no children. `catalog` is a file that says what evaluators there are;
-    `folder` is where the paths of plugins start.
+    `folder` is where the paths of plugins start. `own_key` (JSON) and its text `own_secret` let the
+    jury's processes send the traces of judges to the receivers, and nothing else.
     """
 
     config: str
@@ -79,6 +84,9 @@ class ChildSettings:
     otlp_http_fd: int
     api_fd: int
     api_address: str
+    keys_required: bool
+    own_key: str
+    own_secret: str
 
 
 def serve(config_path: str | None) -> int:
@@ -101,6 +109,7 @@ def _runtime(
 ) -> Iterator[ChildSettings]:
     """Hold the listening sockets and the directory of the store's socket and of the catalog."""
     _refuse_shared_ports(config.listen)
+    refuse_open_network(config)
     deadline_s = time.monotonic() + PREDECESSOR_S
     with contextlib.ExitStack() as stack:
 
@@ -112,6 +121,7 @@ def _runtime(
         api = bound("listen.api", config.listen.api)
         directory = tempfile.mkdtemp(prefix="tracejury-")
         stack.callback(shutil.rmtree, directory, ignore_errors=True)
+        own = new_key("tracejury", ["ingest"], datetime.now(UTC), project=JUDGE_PROJECT)
         catalog_file = Path(directory) / "catalog.json"
         catalog_file.write_bytes(_described(config, folder))
         yield ChildSettings(
@@ -125,6 +135,9 @@ def _runtime(
             otlp_http_fd=http.fileno(),
             api_fd=api.fileno(),
             api_address=_address(api),
+            keys_required=keys_required(config),
+            own_key=own.key.model_dump_json(),
+            own_secret=own.secret,
         )
 
 
@@ -202,17 +215,23 @@ def _address(bound: socket.socket) -> str:
 
 
 def _children(config: Config, settings: ChildSettings) -> list[ChildSpec]:
-    line = orjson.dumps(asdict(settings))
     # who reads from the network, or runs the code of others, is told no secret that is not its own
-    receiving = replace(settings, config=without_jury(config).model_dump_json())
+    storing = replace(settings, own_secret="")
+    receiving = replace(storing, config=without_jury(config).model_dump_json())
     judging = replace(settings, config=without_outward(config).model_dump_json())
-    lines = {"receiver": orjson.dumps(asdict(receiving)), "jury": orjson.dumps(asdict(judging))}
+    told = {
+        "store": storing,
+        "receiver": receiving,
+        "jury": replace(judging, own_secret=""),
+        "judge": judging,
+    }
+    lines = {role: orjson.dumps(asdict(each)) for role, each in told.items()}
 
     def child(role: str, number: int, stage: int, drain_s: float, *fds: int) -> ChildSpec:
         name = f"{role}-{number}" if number else role
         argv = (sys.executable, "-P", "-m", "tracejury_collector.service", role, name)
-        told = lines.get(role, line)
-        return ChildSpec(name=name, argv=argv, settings=told, fds=fds, stage=stage, drain_s=drain_s)
+        line = lines[role]
+        return ChildSpec(name=name, argv=argv, settings=line, fds=fds, stage=stage, drain_s=drain_s)
 
     receivers = [
         child("receiver", n, 0, RECEIVER_DRAIN_S, settings.otlp_http_fd)
@@ -270,6 +289,8 @@ async def _run_receiver(settings: ChildSettings, stop: asyncio.Event) -> None:
             http_sockets=[settings.otlp_http_fd],
             grpc_address=settings.grpc_address,
             store_socket=settings.store_socket,
+            keys_required=settings.keys_required,
+            own_key=Key.model_validate_json(settings.own_key),
             ready=_ready,
         ),
         stop,
@@ -302,6 +323,7 @@ async def _run_evaluators(
         registry=registry,
         lane=lane,
         otlp_http=settings.otlp_http_address,
+        own_key=settings.own_secret,
     )
 
 
@@ -327,6 +349,7 @@ async def _run_store(settings: ChildSettings, stop: asyncio.Event) -> None:
             },
             dialect_files={data["name"]: file for file, data in settings.dialects},
             catalog=Catalog.model_validate_json(Path(settings.catalog).read_bytes()),
+            keys_required=settings.keys_required,
             ready=_ready,
         ),
         stop,

@@ -32,6 +32,7 @@ from tracejury_collector.jury.building import CatalogSeats
 from tracejury_collector.jury.catalog import Catalog
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.keeping import Keeper
+from tracejury_collector.keys.ring import KeyRing
 from tracejury_collector.outward import exporting, watching
 from tracejury_collector.redaction import Redactor
 from tracejury_collector.renormalizing import Renormalizer
@@ -71,6 +72,7 @@ class StoreSettings:
     api_fd: int
     listen: Mapping[str, str]
     catalog: Catalog
+    keys_required: bool
     ready: Callable[[], None]
     dialect_files: Mapping[str, str]
     """The dialects that users bring, by name: the files that they come from."""
@@ -133,6 +135,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
         context = ApiContext(
             db=db,
             config=config,
+            keys=KeyRing(config.key_file(), required=settings.keys_required),
             definitions=definitions,
             worker=worker,
             jury=jury,

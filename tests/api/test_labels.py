@@ -225,7 +225,8 @@ def test_a_label_in_telemetry_is_listed_with_its_source(api: Api) -> None:
         {"key": "gen_ai.evaluation.score.value", "value": {"double_value": 0.25}},
     ]
     log = make_log(1, event_name=EVENT_NAME, attributes=attributes)
-    api.context.ingest("logs", "protobuf", encoded(logs_request_of(log), "protobuf")).result(10)
+    body = encoded(logs_request_of(log), "protobuf")
+    api.context.ingest("logs", "protobuf", body, None).result(10)
     [item] = api.get("/api/labels", source="log")["items"]
     assert (item["name"], item["score"], item["target_kind"]) == ("toxic", 0.25, "span")
     rows = api.http.post("/api/sql", json={"sql": "SELECT name, score FROM labels"}).json()["rows"]

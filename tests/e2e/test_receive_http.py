@@ -222,7 +222,7 @@ def test_a_body_over_the_limit_is_413(
 def test_a_large_body_is_refused_on_its_declared_length_alone(receiver: RunningReceiver) -> None:
     with socket.create_connection(("127.0.0.1", receiver.http_port), 10) as connection:
         connection.sendall(
-            b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             b"Content-Length: 99999999999\r\n\r\n"
         )
         assert connection.recv(65536).startswith(b"HTTP/1.1 413")
@@ -235,7 +235,7 @@ def test_nothing_is_answered_before_the_commit(
     with socket.create_connection(("127.0.0.1", receiver.http_port), 10) as connection:
         body = encoded(request_of(make_span()), "protobuf")
         connection.sendall(
-            b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\n"
+            b"POST /v1/traces HTTP/1.1\r\nHost: [::1]\r\nContent-Type: application/x-protobuf\r\n"
             b"Content-Length: %d\r\n\r\n" % len(body) + body
         )
         receiver.wait_for(lambda: receiver.store.requests)
@@ -289,7 +289,7 @@ def test_a_full_receiver_is_503_and_counts_what_it_shed(tmp_path: Path) -> None:
         socket.create_connection(("127.0.0.1", receiver.http_port), 10) as first,
     ):
         first.sendall(
-            b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             b"Content-Length: 10\r\n\r\n{"
         )
         time.sleep(0.2)
@@ -319,7 +319,7 @@ def test_a_sender_that_hangs_up_in_the_middle_holds_nothing(tmp_path: Path) -> N
     ):
         with socket.create_connection(("127.0.0.1", receiver.http_port), 10) as first:
             first.sendall(
-                b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                 b"Content-Length: 500\r\n\r\n{"
             )
             time.sleep(0.1)
@@ -331,7 +331,7 @@ def test_headers_without_end_cost_the_connection_and_no_memory(
     receiver: RunningReceiver, client: httpx.Client
 ) -> None:
     with socket.create_connection(("127.0.0.1", receiver.http_port), 10) as connection:
-        connection.sendall(b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nX-Long: ")
+        connection.sendall(b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nX-Long: ")
         with pytest.raises((ConnectionResetError, BrokenPipeError)):
             connection.sendall(b"x" * (20 << 20))
     assert client.get("/healthz").status_code == 200
@@ -375,7 +375,7 @@ def test_rows_that_wait_for_their_commit_hold_up_new_requests(tmp_path: Path) ->
         ThreadPoolExecutor(1) as pool,
     ):
         early.sendall(
-            b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             b"Content-Length: 2\r\n\r\n{"
         )
         time.sleep(0.2)

@@ -79,6 +79,22 @@ def test_two_addresses_that_are_the_same_are_refused(tmp_path: Path) -> None:
     assert "listen.grpc too" in last_words(tmp_path, config)
 
 
+@pytest.mark.parametrize("setting", ["grpc", "otlp_http", "api"])
+def test_an_address_that_others_reach_needs_keys(tmp_path: Path, setting: str) -> None:
+    config = FREE.replace(f'{setting}: "127.0.0.1:0"', f'{setting}: "0.0.0.0:0"')
+    line = last_words(tmp_path, f"{config}storage: {tmp_path / 'db'}\n")
+    assert f"listen.{setting}: other machines can reach '0.0.0.0:0'" in line
+    assert "tracejury keys create" in line
+    assert "keys.open_network" in line
+
+
+def test_keys_that_cannot_be_read_stop_the_start(tmp_path: Path) -> None:
+    (tmp_path / "db.keys").write_text("{")
+    (tmp_path / "db.keys").chmod(0o600)
+    line = last_words(tmp_path, f"{FREE}storage: {tmp_path / 'db'}\n")
+    assert "no file of keys" in line
+
+
 def test_an_occupied_port_is_named_with_its_setting(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"

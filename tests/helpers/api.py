@@ -28,6 +28,7 @@ from tracejury_collector.jury.building import CatalogSeats
 from tracejury_collector.jury.catalog import DescribedType
 from tracejury_collector.jury.describe import describe
 from tracejury_collector.jury.pool import JuryPool
+from tracejury_collector.keys.ring import KeyRing
 from tracejury_collector.redaction import Redactor
 from tracejury_collector.renormalizing import Renormalizer
 from tracejury_collector.runs.desk import RunDesk
@@ -137,6 +138,7 @@ def _context(
     return ApiContext(
         db=db,
         config=config,
+        keys=KeyRing(config.key_file()),
         definitions=definitions,
         worker=worker,
         jury=jury,

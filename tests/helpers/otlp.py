@@ -22,6 +22,14 @@ from tracejury_collector.config import Limits
 from tracejury_collector.receive.otlp import Decoded, Encoding, Signal, decode
 
 TRACE_ID = bytes.fromhex("0af7651916cd43dd8448eb211c80319c")
+EXPORT_METHODS = [
+    f"/opentelemetry.proto.collector.{service}/Export"
+    for service in (
+        "trace.v1.TraceService",
+        "logs.v1.LogsService",
+        "metrics.v1.MetricsService",
+    )
+]
 _IDS = {"traceId", "spanId", "parentSpanId"}
 
 

@@ -10,11 +10,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from tests.helpers.fake_store import FakeStore, fake_store
 from tracejury_collector.config import Config, parse_config
+from tracejury_collector.keys.model import new_key
 from tracejury_collector.receive.process import ReceiverSettings, run
 
 
@@ -115,6 +117,8 @@ async def _serve(
             http_sockets=[http_socket],
             grpc_address=grpc_address,
             store_socket=str(store.path),
+            keys_required=False,
+            own_key=new_key("tracejury", ["ingest"], datetime.now(UTC)).key,
             ready=started.set,
         )
         await run(settings, found["stop"])

@@ -81,8 +81,13 @@ def start(config: Path, log_path: Path) -> subprocess.Popen[bytes]:
 
 
 @contextlib.contextmanager
-def running_service(directory: Path, config: str = FAST) -> Iterator[RunningService]:
-    """Start `tracejury serve` on free ports with a database in `directory`."""
+def running_service(
+    directory: Path, config: str = FAST, *, key: str | None = None
+) -> Iterator[RunningService]:
+    """Start `tracejury serve` on free ports with a database in `directory`.
+
+    `key` is what the test's own requests come with.
+    """
     listen = [f"127.0.0.1:{port}" for port in free_ports(3)]
     database = directory / "tracejury.duckdb"
     file = directory / "tracejury.yaml"
@@ -98,6 +103,7 @@ def running_service(directory: Path, config: str = FAST) -> Iterator[RunningServ
         database,
         log_path,
     )
+    service.client.headers.update({"x-api-key": key} if key else {})
     try:
         eventually(service.is_ready, "the service is ready", timeout_s=30, log=service.log)
         yield service

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from tracejury_collector.config import Limits
+from tracejury_collector.keys.ring import KeyRing
+from tracejury_collector.origins import Hosts
 from tracejury_collector.receive.accounts import Accounts
 from tracejury_collector.receive.http import create_app
 from tracejury_collector.receive.ingest import Ingest
@@ -44,8 +46,9 @@ async def post_slowly(folder: Path, headers: list[tuple[bytes, bytes]]) -> dict[
     async def send(message: Any) -> None:
         sent.append(message)
 
-    app = create_app(ingest, body_timeout_s=0.02)
-    await app({**SCOPE, "headers": headers}, receive, send)
+    app = create_app(ingest, KeyRing(folder / "keys"), Hosts("127.0.0.1:4318"), body_timeout_s=0.02)
+    host = (b"host", b"127.0.0.1:4318")
+    await app({**SCOPE, "headers": [host, *headers]}, receive, send)
     await asyncio.wait_for(ingest.drain(), 1)
     ingest.close()
     return sent[0]

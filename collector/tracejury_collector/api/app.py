@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from anyio import CapacityLimiter
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi_offline import FastAPIOffline
 from prometheus_client.core import Metric
 
@@ -31,9 +31,10 @@ from tracejury_collector.api import (
     types,
     views,
 )
+from tracejury_collector.api.access import authorized
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.description import described
-from tracejury_collector.api.guard import SMALL_BODY_BYTES, BodyLimit, OriginGuard
+from tracejury_collector.api.guard import SMALL_BODY_BYTES, BodyLimit, Guard, beside
 from tracejury_collector.api.lane import Lane
 from tracejury_collector.api.mcp import mcp_route
 from tracejury_collector.api.measures import service_metrics
@@ -41,6 +42,7 @@ from tracejury_collector.api.problems import install_problems
 from tracejury_collector.api.representations import HeadAsGet, Representations
 from tracejury_collector.api.streams import Streams
 from tracejury_collector.metrics import LatencyMiddleware, Metrics, gauge
+from tracejury_collector.origins import Hosts
 
 _DESCRIPTION = """
 Traces of agents, rebuilt from their OpenTelemetry spans, and what the jury found.
@@ -101,6 +103,7 @@ def create_app(context: ApiContext) -> FastAPI:
         redoc_url=None,
         telemetry=_NO_TELEMETRY,
         generate_unique_id_function=lambda route: route.name,
+        dependencies=[Depends(authorized)],
     )
     app.state.context = context
     sql_settings = context.config.sql
@@ -119,7 +122,13 @@ def create_app(context: ApiContext) -> FastAPI:
     # The last one added sees a request first.
     app.add_middleware(Representations)
     app.add_middleware(BodyLimit, limit_bytes=_limits(context))
-    app.add_middleware(OriginGuard, listen=context.config.listen.api)
+    listen = context.config.listen
+    app.add_middleware(
+        Guard,
+        keys=context.keys,
+        hosts=Hosts(listen.api, listen.hosts),
+        beside=beside(app),
+    )
     app.add_middleware(LatencyMiddleware, metrics=app.state.metrics)
     app.add_middleware(HeadAsGet)
     return app

@@ -12,6 +12,7 @@ from tracejury_collector.definitions import Definitions
 from tracejury_collector.jury.budgets import Budgets
 from tracejury_collector.jury.catalog import DescribedType
 from tracejury_collector.jury.pool import JuryPool
+from tracejury_collector.keys.ring import KeyRing
 from tracejury_collector.redaction import NOTHING, Redactor
 from tracejury_collector.renormalizing import Renormalizer
 from tracejury_collector.runs.desk import RunDesk
@@ -38,7 +39,8 @@ class ApiContext:
     """The parts of the service that the API serves.
 
     `ingest` takes the body of one OTLP export request through the decoder that the receiver
-    uses and resolves once it is stored; it raises MalformedRequest for what cannot be parsed.
+    uses, into a project if one is given, and resolves once it is stored; it raises
+    MalformedRequest for what cannot be parsed.
     `listen` says where the service really listens: grpc, otlp_http, api -> "host:port".
     `dialect_files` names the file of each dialect that a user brings.
     `evaluator_types` are those built in and those of plugins.
@@ -48,13 +50,14 @@ class ApiContext:
 
     db: Database
     config: Config
+    keys: KeyRing
     definitions: Definitions
     worker: Worker
     jury: JuryPool
     budgets: Budgets
     runs: RunDesk
     renormalizer: Renormalizer
-    ingest: Callable[[Signal, Encoding, bytes], Future[Ingested]]
+    ingest: Callable[[Signal, Encoding, bytes, str | None], Future[Ingested]]
     started_ns: int
     version: str
     listen: Mapping[str, str] = field(default_factory=dict)

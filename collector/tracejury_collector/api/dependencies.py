@@ -13,7 +13,8 @@ from tracejury_collector.api.context import ApiContext
 MAX_PAGE = 1000
 MEANINGS: Final = {
     400: "the request cannot be parsed",
-    403: "the host or origin is refused",
+    401: "no key, or none that counts, where keys are needed",
+    403: "what it asks for is not for its key; or its host or origin is refused",
     404: "unknown id",
     409: "it does not fit to what is there now",
     412: "it has another version than the request expects",
@@ -47,5 +48,5 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI entries of the refusals that a route can answer with."""
     return {
         status: {"description": MEANINGS[status], "model": Problem}
-        for status in sorted({400, 403, 503, *statuses})
+        for status in sorted({400, 401, 403, 503, *statuses})
     }

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from starlette.responses import Response
+from fastapi import FastAPI
+from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tracejury_collector.api.problems import problem
-from tracejury_collector.origins import Hosts, Refused, cross_origin, headers_of
+from tracejury.errors import TracejuryError
+from tracejury_collector.api.access import OPEN, check_access
+from tracejury_collector.api.problems import problem, refusal_of
+from tracejury_collector.keys.ring import ANYONE, Caller, KeyRing
+from tracejury_collector.origins import Hosts, check_origin, headers_of
 
 _WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS", "DELETE"})
 SMALL_BODY_BYTES = 1 << 20
@@ -20,22 +24,24 @@ _SECURITY_HEADERS = (
 )
 
 
-class OriginGuard:
-    """Refuses requests that a web page of another origin makes a browser send."""
+class Guard:
+    """Serves requests that no web page of another origin made, of callers whose key counts.
 
-    def __init__(self, app: ASGIApp, listen: str, names: Sequence[str] = ()) -> None:
+    Where there are no keys, the Host must name this service: a page whose name was rebound to its
+    address has another one. With keys such a page has none, and any name will do.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, keys: KeyRing, hosts: Hosts, beside: Sequence[BaseRoute]
+    ) -> None:
         self._app = app
-        self._hosts = Hosts(listen, names)
+        self._keys = keys
+        self._hosts = hosts
+        self._beside = beside
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-            return
-        headers = headers_of(scope["headers"])
-        refused = self._hosts.refusal(headers.get("host", ""))
-        refused = refused or cross_origin(scope["method"], headers)
-        if refused is not None:
-            await refusal_of(refused)(scope, receive, send)
             return
 
         async def guarded(message: Message) -> None:
@@ -43,13 +49,39 @@ class OriginGuard:
                 message["headers"] = [*message["headers"], *_SECURITY_HEADERS]
             await send(message)
 
+        try:
+            scope.setdefault("state", {})["caller"] = self._caller(scope)
+        except TracejuryError as error:
+            self._keys.refusals.note(error)
+            await refusal_of(error)(scope, receive, guarded)
+            return
         await self._app(scope, receive, guarded)
 
+    def _caller(self, scope: Scope) -> Caller:
+        """Return who makes the request.
 
-def refusal_of(refused: Refused) -> Response:
-    """Return the answer to a request that a browser may have been made to send."""
-    title = "Unknown host" if refused.reason == "host" else "Cross-origin request"
-    return problem(403, f"{refused.reason}_refused", title, refused.detail, refused.remedy)
+        Raises: HostRefused, OriginRefused, Unauthenticated, Forbidden, Unavailable
+        """
+        headers = headers_of(scope["headers"])
+        check_origin(scope["method"], headers)
+        caller = ANYONE if scope["path"] == OPEN else self._keys.caller(headers)
+        if caller is ANYONE:
+            self._hosts.check(headers.get("host", ""))
+        for route in self._beside:
+            if route.matches(scope)[0] is Match.FULL:
+                check_access(caller, _name_of(route))
+        return caller
+
+
+def _name_of(route: BaseRoute) -> str:
+    """Return the name in the table of what is no route of FastAPI: a mount, a plain route."""
+    path = getattr(route, "path", "")
+    return f"GET {path}" if getattr(route, "methods", None) else f"* {path}"
+
+
+def beside(app: FastAPI) -> Sequence[BaseRoute]:
+    """Return what the app serves beside its routes, which check access by themselves."""
+    return [route for route in app.routes if type(route) in (Mount, Route)]
 
 
 class BodyLimit:

@@ -12,6 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
 from tracejury.rest import Imported
+from tracejury_collector.api.access import CallerIs
 from tracejury_collector.api.context import ApiContext, Encoding, Signal
 from tracejury_collector.api.dependencies import Context, problems
 from tracejury_collector.errors import MalformedRequest, Unavailable, UnsupportedMediaType
@@ -58,6 +59,7 @@ _BODY = {
 async def import_traces(
     request: Request,
     context: Context,
+    caller: CallerIs,
     signal: Annotated[
         Literal["traces", "logs"], Query(description="what a protobuf body holds")
     ] = "traces",
@@ -70,7 +72,7 @@ async def import_traces(
     if not parts:
         raise MalformedRequest("the form holds no file; send files under the name 'file'")
     requests = [one for media_type, body in parts for one in _requests(media_type, body, signal)]
-    return await run_in_threadpool(_ingest, context, requests)
+    return await run_in_threadpool(_ingest, context, requests, caller.project)
 
 
 async def _files(request: Request) -> AsyncIterator[tuple[str, bytes]]:
@@ -146,9 +148,11 @@ def _signal(document: object, place: str) -> Signal:
     )
 
 
-def _ingest(context: ApiContext, requests: list[tuple[Signal, Encoding, bytes]]) -> Imported:
+def _ingest(
+    context: ApiContext, requests: list[tuple[Signal, Encoding, bytes]], project: str | None
+) -> Imported:
     """Hand all requests to the store before waiting, so that they share commits."""
-    futures = [context.ingest(*one) for one in requests]
+    futures = [context.ingest(*one, project) for one in requests]
     try:
         done = [future.result(timeout=context.config.limits.commit) for future in futures]
     except FutureTimeoutError as error:

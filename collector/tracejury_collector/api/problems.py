@@ -28,6 +28,10 @@ log = logging.getLogger("tracejury.api")
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_S = 1
 _SHOWN_VALUE = 100
+_HEADERS = {
+    401: {"www-authenticate": 'Bearer realm="tracejury"'},
+    503: {"retry-after": str(RETRY_AFTER_S)},
+}
 
 _DEFINITION = re.compile(
     r"(?:(?:evaluators|rules)\.[^:]*?(?=[.:]))?(?:[.]|: )?(?:evaluator [^:]+: )?"
@@ -41,6 +45,10 @@ _REMEDY = "correct the request; /docs describes it"
 
 # The most specific class first: its status, code, title, and the remedy where it names none.
 _ERRORS: tuple[tuple[type[Exception], int, str, str, str], ...] = (
+    (errors.Unauthenticated, 401, "unauthenticated", "A key is needed", "send a key"),
+    (errors.Forbidden, 403, "forbidden", "Not for this key", "use another key"),
+    (errors.HostRefused, 403, "host_refused", "Unknown host", _REMEDY),
+    (errors.OriginRefused, 403, "origin_refused", "Cross-origin request", _REMEDY),
     (errors.MalformedRequest, 400, "malformed_request", "The request cannot be parsed", _REMEDY),
     (errors.UnsupportedMediaType, 415, "unsupported_media_type", "Unknown media type", _REMEDY),
     (errors.TooLarge, 413, "too_large", "The request is too large", "send less at a time"),
@@ -114,13 +122,17 @@ def problem_of(error: TracejuryError) -> Problem:
 
 async def _on_tracejury_error(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, TracejuryError)
+    return refusal_of(error)
+
+
+def refusal_of(error: TracejuryError) -> JSONResponse:
+    """Return the answer that tells of an error of ours."""
     found = problem_of(error)
-    headers = {"retry-after": str(RETRY_AFTER_S)} if found.status == 503 else None
     return JSONResponse(
         found.model_dump(mode="json", exclude_unset=True),
         status_code=found.status,
         media_type=MEDIA_TYPE,
-        headers=headers,
+        headers=_HEADERS.get(found.status),
     )
 
 

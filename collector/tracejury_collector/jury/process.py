@@ -44,15 +44,17 @@ async def run(
     registry: RegistryFactory,
     lane: JurorLane = "quick",
     otlp_http: str = "",
+    own_key: str = "",
 ) -> None:
     """Judge until `stop` is set, or until evaluators have left too little memory to go on.
 
-    What judges are asked is traced to the address `otlp_http`; to none if that is "".
+    What judges are asked is traced to the address `otlp_http` with the key `own_key`; to none if
+    the address is "".
     Then the process ends at once: threads that evaluators have left would keep it for ever.
     """
     confine(config.jury.memory)
     use_endpoint(config.judge.endpoint())
-    flush = _traced(config, otlp_http if lane == "waiting" else "")
+    flush = _traced(config, otlp_http if lane == "waiting" else "", own_key)
     leave = asyncio.create_task(stop.wait())
     members = Members(registry())
     slots = 1 if lane == "quick" else -(-config.judge.concurrency // config.jury.judges)
@@ -79,13 +81,13 @@ async def run(
     os._exit(0)
 
 
-def _traced(config: Config, otlp_http: str) -> Callable[[float], None]:
+def _traced(config: Config, otlp_http: str, own_key: str) -> Callable[[float], None]:
     """Have judges traced; what sends the last spans."""
     if not otlp_http:
         return lambda _: None
     from tracejury_collector.jury.tracing import start_tracing
 
-    return start_tracing(config.judge, otlp_http)
+    return start_tracing(config.judge, otlp_http, own_key)
 
 
 class _Session:

@@ -25,7 +25,7 @@ _CONVERSATION = "gen_ai.conversation.id"
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
 
 
-def start_tracing(settings: JudgeSettings, otlp_http: str) -> Callable[[float], None]:
+def start_tracing(settings: JudgeSettings, otlp_http: str, own_key: str) -> Callable[[float], None]:
     """Have the judges of this process traced to this address; what ends that, within seconds."""
     if not settings.trace:
         return lambda _: None
@@ -33,7 +33,11 @@ def start_tracing(settings: JudgeSettings, otlp_http: str) -> Callable[[float], 
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
     resource = Resource.create({SERVICE_NAME: SERVICE, "tracejury.project": JUDGE_PROJECT})
     provider = TracerProvider(sampler=ALWAYS_ON, resource=resource, shutdown_on_exit=False)
-    exporter = OTLPSpanExporter(endpoint=f"http://{_own(otlp_http)}/v1/traces", timeout=EXPORT_S)
+    exporter = OTLPSpanExporter(
+        endpoint=f"http://{_own(otlp_http)}/v1/traces",
+        headers={"x-api-key": own_key},
+        timeout=EXPORT_S,
+    )
     provider.add_span_processor(
         BatchSpanProcessor(
             WithoutConversations(exporter),

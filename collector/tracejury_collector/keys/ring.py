@@ -12,7 +12,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal
 
-from tracejury_collector.errors import ConfigError, Forbidden, Unauthenticated, Unavailable
+from tracejury_collector.errors import (
+    ConfigError,
+    Forbidden,
+    HostRefused,
+    OriginRefused,
+    Unauthenticated,
+    Unavailable,
+)
 from tracejury_collector.keys.file import Keys, read_keys
 from tracejury_collector.keys.model import SCOPES, Key, Scope, find_key
 
@@ -21,9 +28,7 @@ LOOK_S: Final = 0.5
 _QUIET_S = 10.0
 _BEARER = "bearer "
 
-Reason = Literal[
-    "no_key", "unknown_key", "expired", "revoked", "scope", "project", "host", "origin"
-]
+Reason = Literal["key", "scope", "host", "origin"]
 Signature = tuple[int, int, int, int]
 
 log = logging.getLogger("tracejury.keys")
@@ -47,6 +52,14 @@ ANYONE: Final = Caller(key_id="", name="", scopes=frozenset(SCOPES))
 """Who calls a service without keys."""
 
 
+_REASONS: Final[Mapping[type[Exception], Reason]] = {
+    Unauthenticated: "key",
+    Forbidden: "scope",
+    HostRefused: "host",
+    OriginRefused: "origin",
+}
+
+
 class Refusals:
     """Requests that were refused, counted by why; the log tells of a kind at most now and then."""
 
@@ -55,14 +68,18 @@ class Refusals:
         self._clock_s = clock_s
         self._told: dict[Reason, tuple[float, int]] = {}
 
-    def note(self, reason: Reason, detail: str) -> None:
-        """Count one; `detail` must hold no secret."""
+    def note(self, error: Exception) -> None:
+        """Count the refusal, if it is one of who made the request; no error holds a secret."""
+        reason = _REASONS.get(type(error))
+        if reason is None:
+            return
         self.counts[reason] += 1
         told_s, count = self._told.get(reason, (-_QUIET_S, 0))
         now_s = self._clock_s()
         if now_s - told_s >= _QUIET_S:
             more = self.counts[reason] - count - 1
-            log.warning("refused: %s%s", detail, f" (and {more} like it)" if more else "")
+            words = str(error).partition(";")[0]
+            log.warning("refused: %s%s", words, f" (and {more} like it)" if more else "")
             self._told[reason] = (now_s, self.counts[reason])
 
 
@@ -130,28 +147,20 @@ class KeyRing:
     def _found(self, headers: Mapping[str, str]) -> Key:
         secret = _secret(headers)
         if not secret:
-            raise self._refused(
-                "no_key",
+            raise Unauthenticated(
                 "this service needs a key; "
-                "send it as 'Authorization: Bearer tj_…' or 'x-api-key: tj_…'",
+                "send it as 'Authorization: Bearer tj_…' or 'x-api-key: tj_…'"
             )
         key = find_key(self._by_id, secret)
         if key is None:
-            raise self._refused(
-                "unknown_key", "the key is not known here; 'tracejury keys list' shows what is"
-            )
+            raise Unauthenticated("the key is not known here; 'tracejury keys list' shows what is")
         state = key.state(self._now())
         if state != "active":
-            raise self._refused(
-                state,
+            raise Unauthenticated(
                 f"the key {key.id} ({key.name!r}) is {state}; "
                 "make another with 'tracejury keys create'",
             )
         return key
-
-    def _refused(self, reason: Reason, words: str) -> Unauthenticated:
-        self.refusals.note(reason, words.partition(";")[0])
-        return Unauthenticated(words)
 
     def _look(self) -> None:
         """Read the file if it is another one than before."""
@@ -176,16 +185,16 @@ class KeyRing:
         self._fault = fault
 
 
-def authorize(caller: Caller, scope: Scope, refusals: Refusals) -> None:
+def authorize(caller: Caller, scope: Scope) -> None:
     """Check that the caller's key allows this.
 
     Raises: Forbidden
     """
-    if caller.may(scope):
-        return
-    words = f"the key {caller.key_id} ({caller.name!r}) has not the scope {scope!r}"
-    refusals.note("scope", words)
-    raise Forbidden(f"{words}; make one with 'tracejury keys create --scope {scope}'")
+    if not caller.may(scope):
+        raise Forbidden(
+            f"the key {caller.key_id} ({caller.name!r}) has not the scope {scope!r}; "
+            f"make one with 'tracejury keys create --scope {scope}'"
+        )
 
 
 def _secret(headers: Mapping[str, str]) -> str:

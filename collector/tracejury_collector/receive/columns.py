@@ -38,12 +38,16 @@ class Rows:
     schema: pa.Schema
     types: list[pa.DataType]
 
-    def __init__(self, shared_bytes: int, redactor: Redactor = NOTHING) -> None:
+    def __init__(
+        self, shared_bytes: int, redactor: Redactor = NOTHING, *, project: str | None = None
+    ) -> None:
         """Take rows that repeat at most `shared_bytes` of resource and scope in all.
 
-        What the redactor finds is taken out of them.
+        What the redactor finds is taken out of them. They are of `project`, where it is given,
+        whatever their resources say.
         """
         self._redacting = Redacting(redactor) if redactor.is_active else None
+        self._project = project
         self._rows: list[tuple[Any, ...]] = []
         self._shared_bytes = self._shared_left = shared_bytes
         self.rejected: Counter[str] = Counter()
@@ -57,7 +61,10 @@ class Rows:
 
         Raises: Rejected
         """
-        return self._redacting.scope(scope) if self._redacting else scope
+        added = self._redacting.scope(scope) if self._redacting else scope
+        if self._project is not None:
+            added.resource.project = self._project
+        return added
 
     @property
     def redacted(self) -> Found:

@@ -10,18 +10,26 @@ from http import HTTPStatus
 from google.rpc import code_pb2, status_pb2
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tracejury.errors import TracejuryError
 from tracejury_collector.config import Limits
 from tracejury_collector.errors import (
+    Forbidden,
+    HostRefused,
     MalformedRequest,
+    OriginRefused,
     TooLarge,
+    Unauthenticated,
     Unavailable,
     UnsupportedMediaType,
 )
+from tracejury_collector.keys.ring import ANYONE, Caller, KeyRing, authorize
+from tracejury_collector.origins import Hosts, check_origin, headers_of
 from tracejury_collector.receive import replies
 from tracejury_collector.receive.admission import Reservation
 from tracejury_collector.receive.decompress import check_encoding
@@ -37,12 +45,23 @@ A slower one is answered 503 and not 408, on which every stock exporter drops th
 """
 
 _STEP_BYTES = 1 << 20
+_HEADERS = {
+    HTTPStatus.UNAUTHORIZED: {"www-authenticate": 'Bearer realm="tracejury"'},
+    HTTPStatus.SERVICE_UNAVAILABLE: {"retry-after": str(replies.RETRY_AFTER_S)},
+}
 _CONTENT_TYPES: dict[str, Encoding] = {
     "application/x-protobuf": "protobuf",
     "application/json": "json",
 }
 _MEDIA_TYPES = {encoding: name for name, encoding in _CONTENT_TYPES.items()}
+_OPEN = "/healthz"
+"""The one path that takes no key."""
+
 _STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
+    (Unauthenticated, HTTPStatus.UNAUTHORIZED),
+    (Forbidden, HTTPStatus.FORBIDDEN),
+    (HostRefused, HTTPStatus.FORBIDDEN),
+    (OriginRefused, HTTPStatus.FORBIDDEN),
     (Unavailable, HTTPStatus.SERVICE_UNAVAILABLE),
     (TooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
     (UnsupportedMediaType, HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
@@ -50,7 +69,9 @@ _STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
 )
 
 
-def create_app(ingest: Ingest, *, body_timeout_s: float = BODY_TIMEOUT_S) -> Starlette:
+def create_app(
+    ingest: Ingest, keys: KeyRing, hosts: Hosts, *, body_timeout_s: float = BODY_TIMEOUT_S
+) -> Starlette:
     """Return the ASGI application of the OTLP/HTTP port."""
 
     def export(signal: Signal) -> Callable[[Request], Awaitable[Response]]:
@@ -80,10 +101,51 @@ def create_app(ingest: Ingest, *, body_timeout_s: float = BODY_TIMEOUT_S) -> Sta
     return Starlette(
         routes=[
             *[Route(f"/v1/{signal}", export(signal), methods=["POST"]) for signal in signals],
-            Route("/healthz", healthz),
+            Route(_OPEN, healthz),
         ],
+        middleware=[Middleware(Guard, keys=keys, hosts=hosts)],
         exception_handlers={HTTPException: _no_such_route, Exception: _unexpected},
     )
+
+
+class Guard:
+    """Serves requests that no web page of another origin made, of callers who may send.
+
+    A refusal is given before the body is read.
+    """
+
+    def __init__(self, app: ASGIApp, *, keys: KeyRing, hosts: Hosts) -> None:
+        self._app = app
+        self._keys = keys
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        try:
+            request.state.caller = self._caller(request)
+        except TracejuryError as error:
+            self._keys.refusals.note(error)
+            encoding = _CONTENT_TYPES.get(_content_type(request), "json")
+            await _error(error, encoding)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _caller(self, request: Request) -> Caller:
+        """Return who makes the request.
+
+        Raises: HostRefused, OriginRefused, Unauthenticated, Forbidden, Unavailable
+        """
+        headers = headers_of(request.headers.raw)
+        check_origin(request.method, headers)
+        is_open = request.url.path == _OPEN
+        caller = ANYONE if is_open else self._keys.caller(headers)
+        if caller is ANYONE:
+            self._hosts.check(headers.get("host", ""))
+        authorize(caller, "ingest")
+        return caller
 
 
 async def _export(
@@ -96,7 +158,13 @@ async def _export(
     async with ingest.admit(signal, size) as reservation:
         body = await _read(request, reservation, ingest.limits, timeout_s)
         return await ingest.export(
-            ExportRequest(signal=signal, encoding=encoding, body=body, compression=compression),
+            ExportRequest(
+                signal=signal,
+                encoding=encoding,
+                body=body,
+                compression=compression,
+                project=request.state.caller.project,
+            ),
             reservation,
         )
 
@@ -136,8 +204,7 @@ def _error(error: Exception, encoding: Encoding) -> Response:
     code = next(found, HTTPStatus.INTERNAL_SERVER_ERROR)
     if code == HTTPStatus.INTERNAL_SERVER_ERROR:
         _log.error("an export request failed", exc_info=error)
-    headers = {"retry-after": str(replies.RETRY_AFTER_S)} if isinstance(error, Unavailable) else {}
-    return _status_response(replies.status_of(error), code, encoding, headers)
+    return _status_response(replies.status_of(error), code, encoding, dict(_HEADERS.get(code, {})))
 
 
 async def _no_such_route(request: Request, error: Exception) -> Response:

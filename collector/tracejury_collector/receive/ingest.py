@@ -33,6 +33,8 @@ class ExportRequest:
     encoding: Encoding
     body: bytes
     compression: str = "identity"
+    project: str | None = None
+    """The project of its key; None: as its resources say."""
 
 
 class _Prepared(NamedTuple):
@@ -126,7 +128,14 @@ class Ingest:
     def _decode(self, request: ExportRequest) -> _Prepared:
         limits = self.limits
         body = decompress(request.body, request.compression, limits.decompressed_bytes)
-        decoded = decode(request.signal, request.encoding, body, limits, self._redactor)
+        decoded = decode(
+            request.signal,
+            request.encoding,
+            body,
+            limits,
+            self._redactor,
+            project=request.project,
+        )
         rows = decoded.table.num_rows if decoded.table is not None else 0
         payload = to_ipc(decoded.table) if decoded.table is not None and rows else None
         return _Prepared(payload, rows, decoded.rejected, decoded.message, decoded.redacted)

@@ -40,8 +40,12 @@ def decode(
     body: bytes,
     limits: Limits,
     redactor: Redactor = NOTHING,
+    *,
+    project: str | None = None,
 ) -> Decoded:
     """Return the rows of an export request; what cannot be taken is rejected one by one.
+
+    They are of `project`, where it is given, whatever their resources say.
 
     Raises: MalformedRequest where the body as a whole cannot be read; TooLarge.
     """
@@ -49,11 +53,11 @@ def decode(
         count = metrics.count_data_points(encoding, body)
         return Decoded(table=None, rejected=count, message=_METRICS_REFUSED if count else "")
     if signal == "traces":
-        spans = SpanRows(limits.decompressed_bytes, redactor)
+        spans = SpanRows(limits.decompressed_bytes, redactor, project=project)
         decode_spans = otlp_proto.decode_spans if encoding == "protobuf" else otlp_json.decode_spans
         decode_spans(body, spans, limits)
         return _decoded(spans, "spans")
-    logs = LogRows(limits.decompressed_bytes, redactor)
+    logs = LogRows(limits.decompressed_bytes, redactor, project=project)
     decode_logs = otlp_proto.decode_logs if encoding == "protobuf" else otlp_json.decode_logs
     decode_logs(body, logs, limits)
     return _decoded(logs, "log records")

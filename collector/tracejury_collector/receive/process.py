@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 from tracejury_collector.config import Config
 from tracejury_collector.http_server import http_server as http_server_for
+from tracejury_collector.keys.model import Key
+from tracejury_collector.keys.ring import KeyRing
+from tracejury_collector.origins import Hosts
 from tracejury_collector.receive import grpc, http, unread
 from tracejury_collector.receive.accounts import Accounts
 from tracejury_collector.receive.ingest import Ingest
@@ -30,6 +33,9 @@ class ReceiverSettings:
     """File descriptors of sockets that listen already."""
     grpc_address: str
     store_socket: str
+    keys_required: bool
+    own_key: Key
+    """What the service itself sends spans with."""
     ready: Callable[[], None]
     """Called once both ports answer."""
 
@@ -40,6 +46,9 @@ async def run(settings: ReceiverSettings, stop: asyncio.Event) -> None:
     store = StoreClient(settings.store_socket, commit_s=limits.commit)
     accounts = Accounts(store)
     ingest = Ingest(store, accounts, limits, Redactor(settings.config.redact))
+    keys = KeyRing(
+        settings.config.key_file(), required=settings.keys_required, own=settings.own_key
+    )
     await store.start()
     end = asyncio.Event()
     reporting = {
@@ -47,7 +56,7 @@ async def run(settings: ReceiverSettings, stop: asyncio.Event) -> None:
         asyncio.create_task(unread.keep_reporting(store, end), name="unread"),
     }
     try:
-        await _serve(settings, ingest, store, stop)
+        await _serve(settings, ingest, store, keys, stop)
         end.set()
         await asyncio.wait(reporting, timeout=_LAST_REPORT_S)
     finally:
@@ -58,10 +67,16 @@ async def run(settings: ReceiverSettings, stop: asyncio.Event) -> None:
 
 
 async def _serve(
-    settings: ReceiverSettings, ingest: Ingest, store: StoreClient, stop: asyncio.Event
+    settings: ReceiverSettings,
+    ingest: Ingest,
+    store: StoreClient,
+    keys: KeyRing,
+    stop: asyncio.Event,
 ) -> None:
-    grpc_server = grpc.create_server(ingest, settings.grpc_address)
-    http_server = http_server_for(http.create_app(ingest), drain_s=_CLOSE_S)
+    grpc_server = grpc.create_server(ingest, keys, settings.grpc_address)
+    listen = settings.config.listen
+    app = http.create_app(ingest, keys, Hosts(listen.otlp_http, listen.hosts))
+    http_server = http_server_for(app, drain_s=_CLOSE_S)
     sockets = [socket.socket(fileno=fd) for fd in settings.http_sockets]
     serving = asyncio.create_task(http_server.serve(sockets), name="http")
     stopping = asyncio.create_task(stop.wait(), name="stop")

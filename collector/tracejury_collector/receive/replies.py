@@ -16,9 +16,13 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from tracejury_collector.errors import (
+    Forbidden,
+    HostRefused,
     MalformedRequest,
     NotFound,
+    OriginRefused,
     TooLarge,
+    Unauthenticated,
     Unavailable,
     UnsupportedMediaType,
 )
@@ -35,6 +39,10 @@ _RESPONSES: dict[Signal, tuple[type[Message], str]] = {
 _CODES: tuple[tuple[type[Exception], int], ...] = (
     (Unavailable, code_pb2.UNAVAILABLE),
     (TooLarge, code_pb2.RESOURCE_EXHAUSTED),
+    (Unauthenticated, code_pb2.UNAUTHENTICATED),
+    (Forbidden, code_pb2.PERMISSION_DENIED),
+    (HostRefused, code_pb2.PERMISSION_DENIED),
+    (OriginRefused, code_pb2.PERMISSION_DENIED),
     (NotFound, code_pb2.NOT_FOUND),
     (UnsupportedMediaType, code_pb2.INVALID_ARGUMENT),
     (MalformedRequest, code_pb2.INVALID_ARGUMENT),
