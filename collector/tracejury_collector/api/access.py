@@ -82,6 +82,7 @@ ACCESS: Final[Mapping[str, Access]] = {
     "GET /api/runs/{run_id}/events": _READ_ALL,
     "POST /api/sql": _READ_ALL,
     "GET /api/views": _FACTS,
+    "GET /api/storage": _READ_ALL,
     "GET /api/budgets": _READ_ALL,
     "GET /api/alerts": _READ_ALL,
     "GET /api/alerts/{name}": _READ_ALL,
