@@ -32,7 +32,7 @@ from tracejury_collector.jury.building import CatalogSeats
 from tracejury_collector.jury.catalog import Catalog
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.keeping import Keeper
-from tracejury_collector.keys.ring import KeyRing
+from tracejury_collector.keys.ring import KeyRing, Reason
 from tracejury_collector.outward import exporting, watching
 from tracejury_collector.redaction import Redactor
 from tracejury_collector.renormalizing import Renormalizer
@@ -150,6 +150,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             dialect_files=settings.dialect_files,
             evaluator_types=settings.catalog.types,
             ready=lambda: receivers.count > 0,
+            refused_by_receivers=lambda: receivers.refused,
         )
         async with (
             exporting(db, config.export.otlp, context.version, settings.listen.values()),
@@ -205,6 +206,11 @@ class _Receivers:
         self._listening_since_ns = 0
         self._lag = Lag()
         self._desk = ReceiverDesk(appender, self._lag, unread)
+
+    @property
+    def refused(self) -> Mapping[Reason, int]:
+        """Requests refused at the OTLP ports because of who made them, by why."""
+        return self._desk.refused
 
     def reception(self) -> Reception:
         """Return since when someone listens, and how late it comes to be stored."""

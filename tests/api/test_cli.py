@@ -53,6 +53,7 @@ COMMANDS = [
     "doctor",
     "alerts",
     "exports",
+    "audit",
     "keys create",
     "keys list",
     "keys revoke",

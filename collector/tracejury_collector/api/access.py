@@ -83,6 +83,7 @@ ACCESS: Final[Mapping[str, Access]] = {
     "POST /api/sql": _READ_ALL,
     "GET /api/views": _FACTS,
     "GET /api/storage": _READ_ALL,
+    "GET /api/audit": _READ_ALL,
     "GET /api/budgets": _READ_ALL,
     "GET /api/alerts": _READ_ALL,
     "GET /api/alerts/{name}": _READ_ALL,

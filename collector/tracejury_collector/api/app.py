@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from anyio import CapacityLimiter
 from fastapi import Depends, FastAPI
@@ -12,6 +13,7 @@ from prometheus_client.core import Metric
 from tracejury_collector.api import (
     agreement,
     alerts,
+    audit,
     budgets,
     definitions,
     dialects,
@@ -43,6 +45,7 @@ from tracejury_collector.api.representations import HeadAsGet, Representations
 from tracejury_collector.api.streams import Streams
 from tracejury_collector.metrics import LatencyMiddleware, Metrics, gauge
 from tracejury_collector.origins import Hosts
+from tracejury_collector.store.audit import record_change
 
 _DESCRIPTION = """
 Traces of agents, rebuilt from their OpenTelemetry spans, and what the jury found.
@@ -79,6 +82,7 @@ _ROUTERS = (
     views.router,
     types.router,
     budgets.router,
+    audit.router,
     alerts.router,
     exports.router,
     dialects.router,
@@ -123,6 +127,7 @@ def create_app(context: ApiContext) -> FastAPI:
     app.add_middleware(Representations)
     app.add_middleware(BodyLimit, limit_bytes=_limits(context))
     listen = context.config.listen
+    app.add_middleware(audit.Audited, record=partial(record_change, context.db))
     app.add_middleware(
         Guard,
         keys=context.keys,

@@ -12,7 +12,7 @@ from tracejury_collector.definitions import Definitions
 from tracejury_collector.jury.budgets import Budgets
 from tracejury_collector.jury.catalog import DescribedType
 from tracejury_collector.jury.pool import JuryPool
-from tracejury_collector.keys.ring import KeyRing
+from tracejury_collector.keys.ring import KeyRing, Reason
 from tracejury_collector.redaction import NOTHING, Redactor
 from tracejury_collector.renormalizing import Renormalizer
 from tracejury_collector.runs.desk import RunDesk
@@ -65,3 +65,5 @@ class ApiContext:
     evaluator_types: Sequence[DescribedType] = ()
     redactor: Redactor = NOTHING
     ready: Callable[[], bool] = lambda: True
+    refused_by_receivers: Callable[[], Mapping[Reason, int]] = dict
+    """Requests that were refused at the OTLP ports because of who made them, by why."""

@@ -11,6 +11,7 @@ from prometheus_client.core import Metric
 from tracejury.dialects.unread import OTHER
 from tracejury.rest import DefinitionKind
 from tracejury_collector.api.context import ApiContext
+from tracejury_collector.api.key_measures import key_metrics
 from tracejury_collector.api.outward_measures import outward_metrics
 from tracejury_collector.api.storage import DELETED
 from tracejury_collector.api.storage_measures import storage_metrics
@@ -83,6 +84,7 @@ def service_metrics(context: ApiContext) -> Iterator[Metric]:
     yield from _run_metrics(context)
     yield from _jury_metrics(context)
     yield from outward_metrics(context)
+    yield from key_metrics(context)
     yield from storage_metrics(context)
     yield from _judge_metrics(context)
 

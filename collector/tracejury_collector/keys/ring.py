@@ -29,6 +29,7 @@ _QUIET_S = 10.0
 _BEARER = "bearer "
 
 Reason = Literal["key", "scope", "host", "origin"]
+REASONS: Final[tuple[Reason, ...]] = ("key", "scope", "host", "origin")
 Signature = tuple[int, int, int, int]
 
 log = logging.getLogger("tracejury.keys")
@@ -68,19 +69,25 @@ class Refusals:
         self._clock_s = clock_s
         self._told: dict[Reason, tuple[float, int]] = {}
 
+    def take(self) -> dict[Reason, int]:
+        """Return what was counted since the last time."""
+        taken, self.counts = dict(self.counts), Counter()
+        return taken
+
     def note(self, error: Exception) -> None:
         """Count the refusal, if it is one of who made the request; no error holds a secret."""
         reason = _REASONS.get(type(error))
         if reason is None:
             return
         self.counts[reason] += 1
-        told_s, count = self._told.get(reason, (-_QUIET_S, 0))
+        told_s, silent = self._told.get(reason, (-_QUIET_S, 0))
         now_s = self._clock_s()
-        if now_s - told_s >= _QUIET_S:
-            more = self.counts[reason] - count - 1
-            words = str(error).partition(";")[0]
-            log.warning("refused: %s%s", words, f" (and {more} like it)" if more else "")
-            self._told[reason] = (now_s, self.counts[reason])
+        if now_s - told_s < _QUIET_S:
+            self._told[reason] = (told_s, silent + 1)
+            return
+        words = str(error).partition(";")[0]
+        log.warning("refused: %s%s", words, f" (and {silent} like it)" if silent else "")
+        self._told[reason] = (now_s, 0)
 
 
 class KeyRing:
@@ -118,7 +125,7 @@ class KeyRing:
 
         Raises: Unauthenticated; Unavailable where the keys cannot be read.
         """
-        keys = self.keys()
+        keys = self.in_force()
         if not keys and not self._required:
             return ANYONE
         key = self._found(headers)
@@ -126,7 +133,7 @@ class KeyRing:
             key_id=key.id, name=key.name, scopes=frozenset(key.scopes), project=key.project
         )
 
-    def keys(self) -> Keys:
+    def in_force(self) -> Keys:
         """Return the keys as they are now, whatever their state.
 
         Raises: Unavailable where they could not be read yet.

@@ -12,7 +12,7 @@ from tracejury_collector.http_server import http_server as http_server_for
 from tracejury_collector.keys.model import Key
 from tracejury_collector.keys.ring import KeyRing
 from tracejury_collector.origins import Hosts
-from tracejury_collector.receive import grpc, http, unread
+from tracejury_collector.receive import grpc, http, refusals, unread
 from tracejury_collector.receive.accounts import Accounts
 from tracejury_collector.receive.ingest import Ingest
 from tracejury_collector.receive.store_client import StoreClient
@@ -54,6 +54,7 @@ async def run(settings: ReceiverSettings, stop: asyncio.Event) -> None:
     reporting = {
         asyncio.create_task(accounts.keep_reporting(end), name="accounts"),
         asyncio.create_task(unread.keep_reporting(store, end), name="unread"),
+        asyncio.create_task(refusals.keep_reporting(keys.refusals, store, end), name="refusals"),
     }
     try:
         await _serve(settings, ingest, store, keys, stop)

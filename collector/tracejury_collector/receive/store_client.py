@@ -20,6 +20,7 @@ import pyarrow as pa
 from tracejury.errors import TracejuryError
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.ipc import read_frame, write_frame
+from tracejury_collector.keys.ring import Reason
 
 StoreSignal = Literal["spans", "logs"]
 
@@ -121,6 +122,13 @@ class StoreClient:
         Raises: Unavailable when the client is closed, or the store cannot take it now.
         """
         await self._request({"op": "unread"}, memoryview(payload), None)
+
+    async def note_refused(self, counts: Mapping[Reason, int]) -> None:
+        """Report requests that were refused because of who made them, by why.
+
+        Raises: Unavailable when the client is closed, or the store cannot take it now.
+        """
+        await self._request({"op": "refused", "counts": counts}, memoryview(b""), None)
 
     async def _request(
         self, header: dict[str, Any], payload: memoryview, wait_s: float | None

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from tracejury.errors import TracejuryError
 from tracejury_collector.errors import MalformedRequest, RequestError
 from tracejury_collector.ipc import read_frame, write_frame
+from tracejury_collector.keys.ring import Reason
 from tracejury_collector.store.append import Appender, Signal
 from tracejury_collector.store.lag import Lag
 from tracejury_collector.store.unread import Counted, UnreadLog
@@ -64,7 +66,17 @@ class _Unread(BaseModel):
     id: int
 
 
-_Request = _Append | _Account | _Unread
+class _Refused(BaseModel):
+    """Requests that a receiver refused because of who made them."""
+
+    model_config = ConfigDict(frozen=True)
+
+    op: Literal["refused"]
+    id: int
+    counts: dict[Reason, Annotated[int, Field(ge=0)]]
+
+
+_Request = _Append | _Account | _Unread | _Refused
 _REQUEST: TypeAdapter[_Request] = TypeAdapter(Annotated[_Request, Field(discriminator="op")])
 _COUNTED: TypeAdapter[list[Counted]] = TypeAdapter(list[Counted])
 
@@ -135,6 +147,7 @@ class ReceiverDesk:
         self._appender = appender
         self._lag = lag
         self._unread = unread
+        self.refused: Counter[Reason] = Counter()
 
     async def __call__(
         self, _hello: Hello, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -180,6 +193,9 @@ class ReceiverDesk:
                 )
             )
             return {"op": "accounted"}
+        if isinstance(request, _Refused):
+            self.refused.update(request.counts)
+            return {"op": "noted"}
         if isinstance(request, _Unread):
             await asyncio.wrap_future(self._unread.add(_counted(payload)))
             return {"op": "noted"}

@@ -9,6 +9,7 @@ VIEWS = _words(
     """
     spans logs traces llm_calls tool_calls messages documents sessions scores scores_history
     decisions definitions labels unread_attributes alert_deliveries pass_rates runs
+    audit
     """
 )
 

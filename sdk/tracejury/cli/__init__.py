@@ -4,11 +4,12 @@ Exit codes: 0 fine, 1 a check failed, 2 wrong use, 3 the service could not be re
 """
 
 from tracejury.cli import service, traces, evaluators, definitions, budgets, rates, runs  # isort: skip  # the order of the help
-from tracejury.cli import labels, data, outward, renormalize, storage, keys  # isort: skip
+from tracejury.cli import labels, data, outward, renormalize, storage, keys, audit  # isort: skip
 from tracejury.cli.app import app
 
 __all__ = [
     "app",
+    "audit",
     "budgets",
     "data",
     "definitions",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tracejury.client.audit import AuditCalls
 from tracejury.client.budgets import BudgetCalls
 from tracejury.client.definitions import DefinitionCalls
 from tracejury.client.imports import AsyncFileImport, FileImport
@@ -31,6 +32,7 @@ class _Calls(
     DefinitionCalls,
     LabelCalls,
     StorageCalls,
+    AuditCalls,
 ):
     """All calls, each defined once for both clients."""
 

@@ -5,6 +5,7 @@ Times are RFC 3339 text in UTC with nanoseconds. Fields that a newer service add
 
 from __future__ import annotations
 
+from tracejury.rest.audit import AuditEntry
 from tracejury.rest.base import (
     Document,
     FieldFault,
@@ -83,6 +84,7 @@ __all__ = [
     "Alert",
     "AlertDelivery",
     "AlertDetail",
+    "AuditEntry",
     "BudgetState",
     "ChangedVerdict",
     "Column",
