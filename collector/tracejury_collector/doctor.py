@@ -7,15 +7,20 @@ import os
 import shutil
 import socket
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tracejury.client import Client
 from tracejury.doctor import Check, State
-from tracejury.errors import TracejuryError
+from tracejury.errors import ApiError, TracejuryError
 from tracejury_collector.config import Config, load_config, load_dialects
 from tracejury_collector.errors import ConfigError
 from tracejury_collector.jury.describe import describe
+from tracejury_collector.keys.file import read_keys
+from tracejury_collector.keys.needed import open_addresses, refuse_open_network
 
+_ENDS_SOON = timedelta(days=14)
+_NEEDS_KEY = 401
 _DISK_NEEDED_BYTES = 500 << 20
 _DISK_WANTED_BYTES = 5 << 30
 
@@ -37,7 +42,37 @@ def service_checks(config_path: Path | None) -> list[Check]:
             )
         ]
     valid = Check(name="configuration", state="ok", detail=name)
-    return [valid, *_ports(config), _disk(Path(config.storage))]
+    return [valid, _keys(config, datetime.now(UTC)), *_ports(config), _disk(Path(config.storage))]
+
+
+def _keys(config: Config, now: datetime) -> Check:
+    """Say who may call: whether there are keys, whether they are needed, and which end soon."""
+    path = config.key_file()
+    try:
+        refuse_open_network(config)
+        keys = read_keys(path)
+    except ConfigError as error:
+        detail, _, remedy = str(error).partition("; ")
+        return Check(name="keys", state="failed", detail=detail, remedy=remedy)
+    if not keys:
+        reachable = ", ".join(open_addresses(config).values())
+        return Check(
+            name="keys",
+            state="warning" if reachable else "ok",
+            detail=f"none: whoever reaches {reachable or 'this machine'} may do everything",
+            remedy="make one with 'tracejury keys create', unless something in front checks callers"
+            if reachable
+            else "",
+        )
+    active = [key for key in keys if key.state(now) == "active"]
+    ending = [key.name for key in active if key.expires_at and key.expires_at - now < _ENDS_SOON]
+    return Check(
+        name="keys",
+        state="warning" if ending or not active else "ok",
+        detail=f"{len(active)} of {len(keys)} in {str(path)!r} count"
+        + (f"; {', '.join(ending)} will not in {_ENDS_SOON.days} days" if ending else ""),
+        remedy="make others with 'tracejury keys create'" if ending or not active else "",
+    )
 
 
 def _ports(config: Config) -> Iterator[Check]:
@@ -77,6 +112,8 @@ def _is_tracejury(address: str) -> bool:
     try:
         with Client(f"http://{address}", timeout_s=2.0) as client:
             client.health()
+    except ApiError as error:
+        return error.status == _NEEDS_KEY
     except TracejuryError:
         return False
     return True

@@ -38,6 +38,7 @@ _EXPORTER_VARIABLES = (
     "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
 )
 _TEST_SPAN_WAIT_S = 10.0
+_NOT_ALLOWED = (401, 403)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,9 +181,16 @@ def _test_span(client: Client, health: Health) -> Check:
     endpoint = _reachable(health.listen.get("otlp_http", "127.0.0.1:4318"), client.url)
     trace_id, started_s = secrets.token_hex(16), time.monotonic()
     try:
-        httpx.post(
-            f"http://{endpoint}/v1/traces", json=_request(trace_id), timeout=10.0, trust_env=False
-        ).raise_for_status()
+        sent = httpx.post(
+            f"http://{endpoint}/v1/traces",
+            json=_request(trace_id),
+            headers=_own_key(),
+            timeout=10.0,
+            trust_env=False,
+        )
+        if sent.status_code in _NOT_ALLOWED:
+            return _not_for_this_key(endpoint)
+        sent.raise_for_status()
         while time.monotonic() - started_s < _TEST_SPAN_WAIT_S:
             if _is_known(client, trace_id):
                 took_ms = (time.monotonic() - started_s) * 1e3
@@ -201,6 +209,20 @@ def _test_span(client: Client, health: Health) -> Check:
         state="failed",
         detail=f"was accepted at {endpoint}, but its trace {trace_id} cannot be read",
         remedy="check that --url and the OTLP port belong to the same service; read its log",
+    )
+
+
+def _own_key() -> dict[str, str]:
+    key = os.environ.get("TRACEJURY_API_KEY", "").strip()
+    return {"x-api-key": key} if key else {}
+
+
+def _not_for_this_key(endpoint: str) -> Check:
+    return Check(
+        name="test span",
+        state="skipped",
+        detail=f"{endpoint} takes no spans of this key",
+        remedy="set TRACEJURY_API_KEY to a key with the scopes ingest and read to try it",
     )
 
 

@@ -45,6 +45,7 @@ def instrument(
     *,
     project: str | None = None,
     headers: Mapping[str, str] | None = None,
+    api_key: str | None = None,
     tracer_provider: TracerProvider | None = None,
 ) -> TracerProvider:
     """Return the tracer provider whose spans now go to the service as well.
@@ -53,6 +54,8 @@ def instrument(
     environment variables, else http://127.0.0.1:4318. The spans of the global provider, or of
     `tracer_provider`, are exported by the stock batch processor; where no provider is set yet,
     one is made with `service_name` and `project` and set. Calling it again changes nothing.
+    `api_key` is a key with the scope ingest: the argument, else TRACEJURY_API_KEY, unless the
+    exporter's environment names the endpoint: another's server must not be told the key.
 
     Raises: MissingExtraError without the `instrument` extra; DefinitionError for an endpoint
     that is not an http(s) URL.
@@ -77,7 +80,7 @@ def instrument(
             log.warning("a tracer provider exists; its service name and project stand as they are")
         targets = _exporting.setdefault(provider, set())
         if (url or "environment") not in targets:
-            exporter = OTLPSpanExporter(endpoint=url, headers=dict(headers) if headers else None)
+            exporter = OTLPSpanExporter(endpoint=url, headers=_headers(headers, api_key, url))
             provider.add_span_processor(BatchSpanProcessor(exporter))
             targets.add(url or "environment")
     return provider
@@ -95,6 +98,16 @@ def _traces_url(endpoint: str | None) -> str | None:
         )
     base = endpoint.rstrip("/")
     return base if base.endswith(_TRACES_PATH) else base + _TRACES_PATH
+
+
+def _headers(
+    given: Mapping[str, str] | None, api_key: str | None, url: str | None
+) -> dict[str, str] | None:
+    """Return the headers to send, None where the exporter's environment says which."""
+    if api_key is None and url is not None:
+        api_key = os.environ.get("TRACEJURY_API_KEY", "").strip()
+    own = {"x-api-key": api_key} if api_key else {}
+    return {**own, **(given or {})} or None
 
 
 def _named(service_name: str | None, project: str | None) -> dict[str, str]:

@@ -19,7 +19,7 @@ from tracejury_collector.keys.model import new_key
 from tracejury_collector.store import audit as store
 from tracejury_collector.store.statements import statement
 
-RULE = {"evaluators": ["output-not-empty"]}
+RULE = {"evaluators": ["non-empty-output"]}
 SQL = files("tracejury_collector.store") / "sql"
 
 
