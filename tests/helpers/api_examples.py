@@ -9,6 +9,7 @@ import dataclasses
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ import tracejury_collector.api
 from tests.helpers.api import Api, agent_run, record_result, running_api
 from tests.helpers.judged import Decided, insert_decided
 from tracejury_collector.api.app import create_app
+from tracejury_collector.keys.file import change_keys
+from tracejury_collector.keys.model import new_key
+from tracejury_collector.keys.ring import KeyRing
 
 FILE = Path(tracejury_collector.api.__file__).parent / "examples.json"
 SHOWN_ITEMS = 2
@@ -72,6 +76,7 @@ CALLS: tuple[tuple[str, str, str, Any], ...] = (
     ("test_alert", "POST", "/api/alerts/quality/test", None),
     ("get_alert", "GET", "/api/alerts/quality", None),
     ("list_exports", "GET", "/api/exports", None),
+    ("list_audit", "GET", "/api/audit?limit=1", None),
     ("list_dialects", "GET", "/api/dialects", None),
     ("renormalize", "POST", "/api/renormalizations", {"since": "7d", "dry_run": True}),
     ("list_renormalizations", "GET", "/api/renormalizations", None),
@@ -132,6 +137,11 @@ def _refusals(api: Api) -> Iterator[tuple[str, Any]]:
     for method, path, body, headers in REFUSALS:
         answer = api.http.request(method, path, json=body, headers=headers)
         yield str(answer.status_code), answer.json()
+    file = Path(f"{api.context.config.storage}.locked")
+    change_keys(file, lambda _: (new_key("ci", ["read"], datetime.now(UTC)).key,))
+    locked = dataclasses.replace(api.context, keys=KeyRing(file))
+    answer = TestClient(create_app(locked), base_url=str(api.http.base_url)).get("/readyz")
+    yield str(answer.status_code), answer.json()
     starting = dataclasses.replace(api.context, ready=lambda: False)
     answer = TestClient(create_app(starting), base_url=str(api.http.base_url)).get("/readyz")
     yield str(answer.status_code), answer.json()

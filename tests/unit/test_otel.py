@@ -13,6 +13,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 from tracejury import instrument
 from tracejury.errors import DefinitionError, MissingExtraError
+from tracejury.otel import _headers
 
 HERE = "http://127.0.0.1:4318"
 
@@ -94,23 +95,13 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
         instrument(HERE)
 
 
-def sent_keys(provider: TracerProvider) -> list[str | None]:
-    """Return the key that each of the provider's exporters sends."""
-    processors = provider._active_span_processor._span_processors
-    return [
-        vars(processor.span_exporter)["_headers"].get("x-api-key")
-        for processor in processors
-        if isinstance(processor, BatchSpanProcessor)
-    ]
-
-
 def test_the_key_goes_to_the_service_and_to_no_endpoint_of_the_exporters_environment(
-    provider: TracerProvider, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delenv("OTEL_EXPORTER_OTLP_ENDPOINT", raising=False)
-    monkeypatch.setenv("TRACEJURY_API_KEY", "tj_environment")
-    instrument(tracer_provider=provider)
-    instrument("http://127.0.0.1:5318", api_key="tj_given", tracer_provider=provider)
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318")
-    instrument(tracer_provider=provider)
-    assert sent_keys(provider) == ["tj_environment", "tj_given", None]
+    monkeypatch.delenv("TRACEJURY_API_KEY", raising=False)
+    assert _headers(None, None, HERE) is None
+    monkeypatch.setenv("TRACEJURY_API_KEY", "tj_own")
+    assert _headers(None, None, HERE) == {"x-api-key": "tj_own"}
+    assert _headers(None, None, None) is None
+    assert _headers({"a": "b"}, "tj_given", None) == {"x-api-key": "tj_given", "a": "b"}
+    assert _headers(None, "", HERE) is None

@@ -30,4 +30,4 @@ class AuditCalls:
         }
         return get("/api/audit", Page[AuditEntry], params)
 
-    all_audit = every(audit)
+    all_audit = every(audit, AuditEntry)
