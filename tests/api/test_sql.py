@@ -201,3 +201,13 @@ def test_the_limits_of_the_settings_hold(tmp_path: Path) -> None:
         late = ask(api, "SELECT count(*) FROM range(10000000) a, range(1000000) b").json()
         assert late["code"] == "sql_refused"
         assert "200ms" in late["detail"] or "0.2 s" in late["detail"]
+
+
+def test_a_query_that_goes_on_past_its_limit_is_answered_before_the_store_ends(
+    tmp_path: Path, slow: tuple[Semaphore, Event]
+) -> None:
+    with running_api(tmp_path, sql={"timeout": "50ms"}) as api:
+        answer = ask(api, "SELECT 1")
+        slow[1].set()
+    assert answer.json()["code"] == "sql_refused"
+    assert "as it is" in answer.json()["remedy"]

@@ -25,32 +25,31 @@ class Lane:
         self._wait_s = wait_s
         self._free = asyncio.Semaphore(at_once)
         self._threads = ThreadPoolExecutor(at_once, f"lane-{name}", initializer=_give_way)
-        self.running = 0
-        self.refused = 0
 
-    async def run(self, function: Callable[[], T]) -> T:
+    async def run(self, function: Callable[[], T], within_s: float) -> T:
         """Return what the function returns, once it was its turn.
 
-        Raises: Unavailable when too many others go on for too long.
+        Raises: Unavailable when too many others go on for too long; TimeoutError when it has not
+        returned `within_s`.
         """
         try:
             async with asyncio.timeout(self._wait_s):
                 await self._free.acquire()
         except TimeoutError as error:
-            self.refused += 1
             raise Unavailable(
                 f"{self._at_once} {self._name} are running, and none ended in "
                 f"{self._wait_s:g} s; send it again, or raise sql.at_once"
             ) from error
-        self.running += 1
         running = asyncio.get_running_loop().run_in_executor(self._threads, function)
         running.add_done_callback(self._ended)
         # A caller that leaves frees no thread: the function goes on.
-        return await asyncio.shield(running)
+        async with asyncio.timeout(within_s):
+            return await asyncio.shield(running)
 
-    def _ended(self, _running: asyncio.Future[T]) -> None:
-        self.running -= 1
+    def _ended(self, running: asyncio.Future[T]) -> None:
         self._free.release()
+        if not running.cancelled():
+            running.exception()  # whose caller has left, nobody else looks at
 
 
 def _give_way() -> None:

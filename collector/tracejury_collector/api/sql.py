@@ -14,12 +14,15 @@ from tracejury_collector.api.accept import preferred
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.dependencies import Context, problems
 from tracejury_collector.config.querying import MAX_ROWS
-from tracejury_collector.errors import UnsupportedMediaType
+from tracejury_collector.errors import SqlRefused, UnsupportedMediaType
 from tracejury_collector.store.query import QueryResult, run_select
+from tracejury_collector.store.watch import STUCK_S
 
 router = APIRouter(tags=["sql"])
 
 JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
+_LAST_WORDS_S = 0.3
+"""How long before the store ends itself its caller is answered."""
 _BINARY = {"type": "string", "format": "binary"}
 _EXAMPLE: dict[str, JsonValue] = {
     "sql": "SELECT model, sum(cost_usd) AS usd FROM llm_calls WHERE provider = ? GROUP BY model",
@@ -66,7 +69,14 @@ async def run_query(
             f"no answer can be given as {accept[:100]!r}; accept {JSON}, {CSV} or {ARROW}"
         )
     answer = partial(_answer, context, query, media_type)
-    response: Response = await request.app.state.sql_lane.run(answer)
+    within_s = context.config.sql.timeout + STUCK_S - _LAST_WORDS_S
+    try:
+        response: Response = await request.app.state.sql_lane.run(answer, within_s)
+    except TimeoutError as error:
+        raise SqlRefused(
+            "it goes on past its limit, and the store may have to be started again; "
+            "do not send it again as it is"
+        ) from error
     return response
 
 

@@ -76,13 +76,13 @@ _NESTED = """
 array_append array_apply array_cat array_concat array_contains array_distinct array_extract
 array_filter array_has array_has_all array_has_any array_indexof array_intersect array_length
 array_pop_back array_pop_front array_position array_prepend array_push_back array_push_front
-array_reverse array_reverse_sort array_select array_slice array_sort array_to_string
+array_reverse array_reverse_sort array_slice array_sort array_to_string
 array_transform array_unique array_value array_where array_zip cardinality element_at filter flatten
 list_any_value list_append list_apply list_avg list_bool_and list_bool_or list_cat list_concat
 list_contains list_count list_distinct list_element list_entropy list_extract list_filter list_first
 list_has list_has_all list_has_any list_histogram list_indexof list_intersect list_last list_max
 list_median list_min list_mode list_pack list_position list_prepend list_product
-list_reverse list_reverse_sort list_select list_slice list_sort list_stddev_pop list_stddev_samp
+list_reverse list_reverse_sort list_slice list_sort list_stddev_pop list_stddev_samp
 list_string_agg list_sum list_transform list_unique list_value list_var_pop list_var_samp list_where
 list_zip map map_contains map_contains_entry map_contains_value map_entries map_extract
 map_extract_value map_keys map_values row struct_concat struct_contains
@@ -111,6 +111,7 @@ REMEDIES = {
     "levenshtein": "use jaccard",
     "~~~": "use LIKE or regexp_matches instead of GLOB",
     "list_reduce": "use list_sum, list_max or another aggregate of lists",
+    "list_select": "use list_filter, or l[i]",
     "reservoir_quantile": "use approx_quantile",
     "range": "use it in FROM, or unnest a literal list",
     "generate_series": "use it in FROM, or unnest a literal list",
