@@ -83,14 +83,14 @@ def next_traces(db: Database, place: Place, wanted: TraceEvents) -> News:
     condition = params.pop("where")
     with db.read() as cursor:
         cursor.execute(statement("traces_begun_after"), params | {"seq": seq_before})
-        begun: list[tuple[int, bool]] = cursor.fetchall()
+        begun: list[tuple[int, str, bool]] = cursor.fetchall()
         after = params | {"finished": finished_before}
         cursor.execute(statement("traces_finished_after"), after)
         finished: list[tuple[int, int, bool]] = cursor.fetchall()
-        chosen = [seq for seq, is_wanted in begun if is_wanted]
+        chosen = _never_finished(cursor, [row[:2] for row in begun if row[2]])
         chosen += [seq for _, seq, is_wanted in finished if is_wanted]
         shown = _shown(cursor, chosen, condition)
-    told: list[tuple[Place, int]] = [((finished_before, seq), seq) for seq, _ in begun]
+    told: list[tuple[Place, int]] = [((finished_before, seq), seq) for seq, *_ in begun]
     last_seq = begun[-1][0] if begun else seq_before
     told += [((position, last_seq), first_seq) for position, first_seq, _ in finished]
     return News(
@@ -98,6 +98,18 @@ def next_traces(db: Database, place: Place, wanted: TraceEvents) -> News:
         place=told[-1][0] if told else place,
         more=PAGE in (len(begun), len(finished)),
     )
+
+
+def _never_finished(
+    cursor: duckdb.DuckDBPyConnection, begun: Sequence[tuple[int, str]]
+) -> list[int]:
+    """Return where the traces begin that are not told of as revisions."""
+    if not begun:
+        return []
+    ids = {"trace_ids": orjson.dumps([trace_id for _, trace_id in begun]).decode()}
+    cursor.execute(statement("traces_finished_once"), ids)
+    known = {trace_id for (trace_id,) in cursor.fetchall()}
+    return [seq for seq, trace_id in begun if trace_id not in known]
 
 
 def _shown(

@@ -1,10 +1,10 @@
--- The next traces of which spans have arrived, and that were never finished, by where they begin.
+-- The next traces of which spans have arrived and that are open, by where they begin.
 SELECT
     o.first_seq,
+    o.trace_id,
     ($service::VARCHAR IS NULL OR o.service_name = $service)
     AND ($project::VARCHAR IS NULL OR o.project = $project)
-    AND $session_id::VARCHAR IS NULL
-    AND NOT EXISTS (FROM base.traces AS t WHERE t.trace_id = o.trace_id) AS is_wanted
+    AND $session_id::VARCHAR IS NULL AS is_wanted
 FROM base.open_traces AS o
 WHERE o.first_seq > $seq::BIGINT
 ORDER BY o.first_seq
