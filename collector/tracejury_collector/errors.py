@@ -18,6 +18,7 @@ TracejuryError
 │   ├── PreconditionFailed      what it would change is not what it expects
 │   └── SqlRefused              its SQL is not allowed, or does not run
 │       └── SqlTooLarge         its SQL needs more memory than there is
+├── CopyFailed                  a copy of the database could not be finished
 └── Unavailable                 try again soon
     └── ShortOfMemory           the database needs more memory than it may take
 """
@@ -114,6 +115,10 @@ class SqlRefused(RequestError):
 
 class SqlTooLarge(SqlRefused):
     """The SQL needs more memory than there is."""
+
+
+class CopyFailed(TracejuryError):
+    """A copy of the database could not be finished; the database is as it was."""
 
 
 class Unavailable(TracejuryError):

@@ -67,17 +67,24 @@ class Renormalizer:
         self._db = db
         self._revise = revise
         self._now_ns = now_ns
+        self._is_compacting: Callable[[], bool] = lambda: False
         self._page_seqs = PAGE_SEQS
         self._news = threading.Event()
         self._news.set()
+
+    def hold_while(self, is_compacting: Callable[[], bool]) -> None:
+        """Take no request while the database file is written anew."""
+        self._is_compacting = is_compacting
 
     def request(
         self, *, since_ns: int | None, until_ns: int | None, dry_run: bool
     ) -> Renormalization:
         """Write down a request, which is worked on from now on, across restarts.
 
-        Raises: Conflict while another one runs; Unavailable.
+        Raises: Conflict while another one runs, or the file is written anew; Unavailable.
         """
+        if self._is_compacting():
+            raise Conflict("the database is being compacted; wait for its end")
         running = renormalizations.find(self._db, state="running")
         if running:
             raise Conflict(

@@ -23,6 +23,7 @@ from tracejury_collector.api.problems import malformed_http
 from tracejury_collector.completion import Reception
 from tracejury_collector.config import Config
 from tracejury_collector.definitions import Definitions
+from tracejury_collector.erasing import Eraser
 from tracejury_collector.errors import InUse
 from tracejury_collector.http_server import http_server
 from tracejury_collector.importing import make_ingest
@@ -33,6 +34,7 @@ from tracejury_collector.jury.catalog import Catalog
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.keeping import Keeper
 from tracejury_collector.keys.ring import KeyRing, Reason
+from tracejury_collector.maintenance import Maintenance
 from tracejury_collector.outward import exporting, watching
 from tracejury_collector.redaction import Redactor
 from tracejury_collector.renormalizing import Renormalizer
@@ -127,9 +129,12 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
                 for rule in definitions.in_force().rules
             ),
         )
+        maintenance = Maintenance(db, config.database, is_reading_again=renormalizer.is_running)
+        renormalizer.hold_while(maintenance.is_compacting)
         worker.between(renormalizer.step)
         retention = Retention(db, config.retention, time.time_ns, renormalizer.is_running)
-        keeper = Keeper([retention.step])
+        eraser = Eraser(db, time.time_ns, renormalizer.is_running)
+        keeper = Keeper([eraser.step, retention.step, maintenance.step])
         server = StoreServer(settings.store_socket, {"receiver": receivers, "jury": jury.handle})
         redactor = Redactor(config.redact)
         context = ApiContext(
@@ -144,6 +149,8 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             renormalizer=renormalizer,
             ingest=make_ingest(appender, unread, config.limits, redactor),
             redactor=redactor,
+            eraser=eraser,
+            maintenance=maintenance,
             started_ns=time.time_ns(),
             version=version("tracejury"),
             listen=settings.listen,
@@ -158,7 +165,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             _judging(jury),
             _working(worker),
             _driving(driver),
-            _keeping(keeper),
+            _keeping(keeper, maintenance),
             _accepting(server),
             _serving(settings, context),
         ):
@@ -265,13 +272,14 @@ async def _driving(driver: RunDriver) -> AsyncIterator[None]:
 
 
 @contextlib.asynccontextmanager
-async def _keeping(keeper: Keeper) -> AsyncIterator[None]:
+async def _keeping(keeper: Keeper, maintenance: Maintenance) -> AsyncIterator[None]:
     stop = threading.Event()
     running = asyncio.create_task(asyncio.to_thread(keeper.run, stop), name="keeper")
     try:
         yield
     finally:
         stop.set()
+        maintenance.stop()
         keeper.wake()
         await running
 

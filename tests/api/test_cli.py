@@ -58,6 +58,10 @@ COMMANDS = [
     "keys list",
     "keys revoke",
     "storage",
+    "erase",
+    "compact",
+    "snapshot",
+    "export",
 ]
 NOBODY = "http://127.0.0.1:9"
 TRACE = f"{1:032x}"

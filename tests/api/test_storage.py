@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import threading
+from pathlib import Path
+
+import duckdb
 from typer.testing import CliRunner
 
 from tests.helpers.api import Api, agent_run
 from tracejury.cli import app
+from tracejury_collector.keeping import Keeper
 from tracejury_collector.store import removal
 
 TRACE = f"{1:032x}"
@@ -49,3 +55,57 @@ def test_a_trace_without_its_spans_shows_what_is_left_of_it(api: Api) -> None:
     assert api.get("/api/traces")["items"][0]["spans_deleted_at"] == after["spans_deleted_at"]
     assert "its spans were deleted" in " ".join(api.get(f"/api/traces/{TRACE}/explain")["lines"])
     assert 'deleted_total{why="age"} 1.0' in api.http.get("/metrics").text
+
+
+def test_an_end_user_is_erased_over_the_api(api: Api) -> None:
+    api.store(*({**row, "user_id": "ada"} for row in agent_run(1)), *agent_run(2))
+    api.finish()
+    asked = {"user_id": "ada", "dry_run": True}
+    counted = api.http.post("/api/erasures", json=asked)
+    assert (counted.status_code, counted.json()["report"]["traces"]) == (200, 1)
+    assert api.get("/api/erasures")["items"] == []
+    made = api.http.post("/api/erasures", json={"user_id": "ada"})
+    assert (made.status_code, made.json()["state"]) == (202, "running")
+    while api.context.eraser.step():
+        pass
+    found = api.get(f"/api/erasures/{made.json()['id']}")
+    assert (found["state"], found["report"]["deleted"]) == ("done", 1)
+    assert "ada" not in str(api.get("/api/erasures"))
+    assert api.http.get(f"/api/traces/{TRACE}").status_code == 404
+    assert len(api.get("/api/traces")["items"]) == 1
+    assert api.http.get("/api/erasures/unknown").status_code == 404
+    assert api.http.post("/api/erasures", json={"user_id": ""}).status_code == 422
+
+
+def test_the_commands_erase_compact_and_copy(api: Api, url: str, tmp_path: Path) -> None:
+    api.store(*({**row, "user_id": "ada"} for row in agent_run(1)), *agent_run(2))
+    api.finish()
+    keeper = Keeper([api.context.eraser.step, api.context.maintenance.step])
+    stop = threading.Event()
+    working = threading.Thread(target=keeper.run, args=(stop,))
+    working.start()
+    try:
+        runner = CliRunner(env={"COLUMNS": "80", "TRACEJURY_URL": url})
+        refused = runner.invoke(app, ["erase", "--user", "ada"], input="n\n")
+        assert (refused.exit_code, "nothing was deleted" in refused.output) == (2, True)
+        erased = runner.invoke(app, ["erase", "--user", "ada", "--yes"])
+        assert "1 traces deleted" in erased.output
+        compacted = runner.invoke(app, ["compact", "--max-pause", "60"])
+        assert compacted.exit_code == 0, compacted.output
+        assert "nothing was stored for" in compacted.output
+        short = runner.invoke(app, ["compact", "--max-pause", "0.1"])
+        assert short.exit_code == 1
+        file = tmp_path / "backup.duckdb"
+        copied = runner.invoke(app, ["snapshot", str(file)])
+        assert copied.exit_code == 0, copied.output
+        named = runner.invoke(app, ["snapshot", "--name", "kept", "--json"])
+        assert Path(json.loads(named.stdout)["path"]).name == "kept.duckdb"
+        assert runner.invoke(app, ["snapshot"]).exit_code == 2
+        assert runner.invoke(app, ["snapshot", str(file)]).exit_code == 2
+    finally:
+        stop.set()
+        keeper.wake()
+        working.join(10)
+    with duckdb.connect(str(file), read_only=True) as copy:
+        assert copy.execute("SELECT count(*) FROM traces").fetchone() == (1,)
+    assert not list(tmp_path.glob("*.snapshot-*"))

@@ -20,6 +20,7 @@ from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.problems import malformed_http
 from tracejury_collector.config import Config, parse_config
 from tracejury_collector.definitions import Definitions
+from tracejury_collector.erasing import Eraser
 from tracejury_collector.http_server import http_server
 from tracejury_collector.importing import make_ingest
 from tracejury_collector.in_force import budgets_of
@@ -29,6 +30,7 @@ from tracejury_collector.jury.catalog import DescribedType
 from tracejury_collector.jury.describe import describe
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.keys.ring import KeyRing
+from tracejury_collector.maintenance import Maintenance
 from tracejury_collector.redaction import Redactor
 from tracejury_collector.renormalizing import Renormalizer
 from tracejury_collector.runs.desk import RunDesk
@@ -147,6 +149,8 @@ def _context(
         renormalizer=Renormalizer(db, worker.revise, worker._now_ns),
         ingest=make_ingest(appender, UnreadLog(db), config.limits, redactor),
         redactor=redactor,
+        eraser=Eraser(db, worker._now_ns),
+        maintenance=Maintenance(db, config.database, worker._now_ns),
         started_ns=START_NS,
         version="0.0.test",
         listen={"otlp_http": "127.0.0.1:4318"},

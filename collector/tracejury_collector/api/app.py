@@ -17,11 +17,14 @@ from tracejury_collector.api import (
     budgets,
     definitions,
     dialects,
+    erasures,
     events,
     exports,
     health,
     imports,
     labels,
+    maintenance,
+    parquet,
     pass_rates,
     renormalizations,
     results,
@@ -80,6 +83,7 @@ _ROUTERS = (
     runs.router,
     sql.router,
     views.router,
+    parquet.router,
     types.router,
     budgets.router,
     audit.router,
@@ -88,6 +92,8 @@ _ROUTERS = (
     dialects.router,
     renormalizations.router,
     storage.router,
+    erasures.router,
+    maintenance.router,
     definitions.router,
     health.router,
 )
@@ -116,6 +122,7 @@ def create_app(context: ApiContext) -> FastAPI:
     app.state.metrics = Metrics(
         lambda: (*service_metrics(context), _streams_metric(app.state.streams))
     )
+    app.state.export_lane = CapacityLimiter(parquet.EXPORTS_AT_ONCE)
     app.state.definitions_lane = CapacityLimiter(definitions.CHANGES_WAITING)
     install_problems(app)
     for router in _ROUTERS:

@@ -9,10 +9,12 @@ from typing import Literal
 
 from tracejury_collector.config import Config
 from tracejury_collector.definitions import Definitions
+from tracejury_collector.erasing import Eraser
 from tracejury_collector.jury.budgets import Budgets
 from tracejury_collector.jury.catalog import DescribedType
 from tracejury_collector.jury.pool import JuryPool
 from tracejury_collector.keys.ring import KeyRing, Reason
+from tracejury_collector.maintenance import Maintenance
 from tracejury_collector.redaction import NOTHING, Redactor
 from tracejury_collector.renormalizing import Renormalizer
 from tracejury_collector.runs.desk import RunDesk
@@ -58,6 +60,8 @@ class ApiContext:
     runs: RunDesk
     renormalizer: Renormalizer
     ingest: Callable[[Signal, Encoding, bytes, str | None], Future[Ingested]]
+    eraser: Eraser
+    maintenance: Maintenance
     started_ns: int
     version: str
     listen: Mapping[str, str] = field(default_factory=dict)

@@ -16,9 +16,15 @@ from pathlib import Path
 import duckdb
 
 from tracejury_collector.config import StorageSettings
-from tracejury_collector.errors import ConfigError, ShortOfMemory, Unavailable
+from tracejury_collector.errors import ConfigError, CopyFailed, ShortOfMemory, Unavailable
 from tracejury_collector.store.migrate import migrate
-from tracejury_collector.store.opening import CATALOG, check_usable, open_database
+from tracejury_collector.store.opening import (
+    CATALOG,
+    check_usable,
+    log_files,
+    open_database,
+    sync,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -27,6 +33,7 @@ MIN_FREE_BYTES = 64 << 20
 
 _NUMBER = struct.Struct(">Q")
 _LEAVE_S = 5.0
+_LEAVE_TO_SWAP_S = 0.5  # nothing is stored meanwhile
 _READ_GROWTH = 4  # times the memory of the settings, at most, for a trace that must be read
 _SHORTAGES = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)
 
@@ -119,16 +126,37 @@ class Instance:
 
         Raises: ConfigError or Unavailable when that does not work now.
         """
+        self._let_go(_LEAVE_S)
+        self._open()
+
+    def swap(self, path: str) -> None:
+        """Put the database in file `path`, which is closed, in the place of this one.
+
+        Whoever is killed on the way finds one of the two whole: the log of the old one is taken in
+        before.
+
+        Raises: CopyFailed when the old one cannot be closed; then it stays.
+        """
+        self._let_go(_LEAVE_TO_SWAP_S)
+        try:
+            if log_files(self.path):
+                raise CopyFailed(f"{self.path!r} did not take in its log; it stays as it is")
+            Path(path).replace(self.path)
+            sync(self.path)
+        finally:
+            self._open()
+
+    def _let_go(self, patience_s: float) -> None:
+        """Close the instance, after all cursors were taken from their readers."""
         with self._changed:
             root, self._root = self._root, None
             for cursor in self._cursors:
                 cursor.interrupt()
-            if not self._changed.wait_for(lambda: not self._cursors, timeout=_LEAVE_S):
+            if not self._changed.wait_for(lambda: not self._cursors, timeout=patience_s):
                 for cursor in self._cursors:
                     cursor.close()
             if root is not None:
                 root.close()
-        self._open()
 
     def roll_back(self) -> bool:
         """Roll the writer's transaction back, if one is open; False when the database is dead."""

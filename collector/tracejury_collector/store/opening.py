@@ -149,6 +149,16 @@ def log_files(path: str) -> list[str]:
     ]
 
 
+def sync(path: str) -> None:
+    """Have the file, and its name, written to the disk."""
+    for name in (path, str(Path(path).absolute().parent)):
+        handle = os.open(name, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
 def _set_aside(paths: list[str], stamp: str, reason: duckdb.Error) -> None:
     for path in paths:
         target = f"{path}.damaged-{stamp}"

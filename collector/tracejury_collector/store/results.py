@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from tracejury.result import Failure, Outcome, Score, Skip, Spent
 from tracejury_collector.store.columns import (
@@ -74,7 +76,7 @@ class Result:
 class ResultsWrite:
     """The write of results, each once; jobs that have all of theirs end with it.
 
-    Results of jobs that are gone are marked superseded.
+    Results of jobs that are gone are marked superseded; of decisions that were erased, dropped.
     """
 
     def __init__(self, results: Sequence[Result]) -> None:
@@ -82,9 +84,24 @@ class ResultsWrite:
         self._since = min(r.job.decided_at_ns for r in results)
 
     def __call__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        with registered(connection, new_results=self._results):
+        with registered(connection, new_results=self._wanted(connection)):
             connection.execute(statement("insert_results"), [self._since])
             connection.execute(statement("finish_jobs"), [self._since])
+
+    def _wanted(self, connection: duckdb.DuckDBPyConnection) -> pa.Table:
+        """Return the results whose decisions are still there."""
+        with registered(connection, new_results=self._results):
+            orphans = connection.execute(statement("orphaned_results")).to_arrow_table()
+        if not orphans.num_rows:
+            return self._results
+        with registered(connection, asked=orphans):
+            standing = connection.execute(statement("standing_decisions")).to_arrow_table()
+        erased = pc.filter(
+            orphans["decision_id"],
+            pc.invert(pc.is_in(orphans["decision_id"], standing["decision_id"].combine_chunks())),
+        )
+        found = pc.is_in(self._results["decision_id"], erased.combine_chunks())
+        return self._results.filter(pc.invert(found))
 
 
 def _result_row(result: Result) -> Row:

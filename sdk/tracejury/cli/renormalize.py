@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from tracejury import terminal
 from tracejury.cli.app import CHECK_FAILED, Json, Url, app, connected, example
+from tracejury.cli.progress import bar
 from tracejury.client import Client
 from tracejury.rest import Renormalization
 
@@ -71,7 +69,7 @@ def _follow(
     if is_same:
         out.print(Text(f"joining {found.id}, which is running"))
     try:
-        with _bar(quiet=quiet) as advance:
+        with bar("reading again", quiet=quiet) as advance:
             while found.state == "running":
                 advance(found.done)
                 time.sleep(_POLL_S)
@@ -79,19 +77,6 @@ def _follow(
     except KeyboardInterrupt:
         out.print(Text("it goes on; run the command again to see it, --cancel ends it"))
     return found
-
-
-@contextmanager
-def _bar(*, quiet: bool) -> Iterator[Callable[[float], None]]:
-    columns = (
-        TextColumn("reading again"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=terminal.console(stderr=True), disable=quiet) as progress:
-        task = progress.add_task("", total=1.0)
-        yield lambda done: progress.update(task, completed=done)
 
 
 def _print(found: Renormalization) -> None:

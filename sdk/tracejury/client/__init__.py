@@ -5,6 +5,7 @@ from __future__ import annotations
 from tracejury.client.audit import AuditCalls
 from tracejury.client.budgets import BudgetCalls
 from tracejury.client.definitions import DefinitionCalls
+from tracejury.client.downloads import AsyncFileDownload, FileDownload
 from tracejury.client.imports import AsyncFileImport, FileImport
 from tracejury.client.judging import JudgingCalls
 from tracejury.client.labels import LabelCalls
@@ -37,7 +38,7 @@ class _Calls(
     """All calls, each defined once for both clients."""
 
 
-class Client(_Calls, FileImport):
+class Client(_Calls, FileImport, FileDownload):
     """The API of one running service.
 
     `url` is where its API listens: the argument, else TRACEJURY_URL, else the default port.
@@ -49,7 +50,7 @@ class Client(_Calls, FileImport):
     """
 
 
-class AsyncClient(_Calls, AsyncFileImport):
+class AsyncClient(_Calls, AsyncFileImport, AsyncFileDownload):
     """The API of one running service: the calls of `Client`, awaited.
 
     Lists are read with `async for`; parameters and errors are those of `Client`.

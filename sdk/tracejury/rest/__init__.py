@@ -15,6 +15,7 @@ from tracejury.rest.base import (
 )
 from tracejury.rest.budgets import BudgetState
 from tracejury.rest.definitions import Definition, DefinitionKind
+from tracejury.rest.erasures import Erasure, ErasureReport
 from tracejury.rest.judging import (
     Decision,
     EvaluatorType,
@@ -26,6 +27,7 @@ from tracejury.rest.labels import (
     LabelsInput,
     LabelsStored,
 )
+from tracejury.rest.maintenance import Compaction, Snapshot
 from tracejury.rest.operation import (
     Column,
     DialectReport,
@@ -88,6 +90,7 @@ __all__ = [
     "BudgetState",
     "ChangedVerdict",
     "Column",
+    "Compaction",
     "Comparison",
     "Confusion",
     "CorrectedRate",
@@ -97,6 +100,8 @@ __all__ = [
     "DialectReport",
     "DialectSeen",
     "Document",
+    "Erasure",
+    "ErasureReport",
     "EvaluatorEstimate",
     "EvaluatorType",
     "Excluded",
@@ -129,6 +134,7 @@ __all__ = [
     "SessionSummary",
     "SessionTotals",
     "ShareEstimate",
+    "Snapshot",
     "SqlPosition",
     "SqlResult",
     "Storage",

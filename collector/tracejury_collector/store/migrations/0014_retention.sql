@@ -29,3 +29,14 @@ COMMENT ON COLUMN main.traces.completed_by IS 'marker, root_ended, idle or max_a
 COMMENT ON COLUMN main.traces.has_error IS 'The run itself failed; see error_count for handled errors.';
 COMMENT ON COLUMN main.traces.cost_usd IS 'Cost of the calls in it; NULL when unknown.';
 COMMENT ON COLUMN main.traces.spans_deleted_at IS 'When retention deleted what had arrived of it (UTC); NULL: it is there.';
+
+-- Deleting of what an end user said and was answered; `user_id` is forgotten when it is done.
+CREATE TABLE base.erasures (
+    id VARCHAR NOT NULL,
+    user_id VARCHAR,
+    project VARCHAR,
+    requested_at TIMESTAMP_NS NOT NULL,
+    finished_at TIMESTAMP_NS,
+    state VARCHAR NOT NULL,
+    report JSON NOT NULL
+);

@@ -1,0 +1,1 @@
+UPDATE base.erasures SET report = $report WHERE id = $id

@@ -1,0 +1,130 @@
+"""Answers that are files: written as they come, whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import httpx
+
+from tracejury.client.answers import reaching, refusal
+from tracejury.client.connection import AsyncConnection, Connection
+from tracejury.client.request import segment
+
+Told = Callable[[int], None]
+"""Is told how many bytes more are there."""
+_QUIET_S = 120.0
+"""A query may read much before it answers anything."""
+
+
+class FileDownload(Connection):
+    """Downloads that wait for the service."""
+
+    def fetch_snapshot(self, snapshot_id: str, file: Path, *, progress: Told | None = None) -> None:
+        """Write a snapshot that is done to `file`, which must not exist.
+
+        Raises: OSError where the file cannot be written.
+        """
+        self._download(f"/api/snapshots/{segment(snapshot_id)}/file", {}, file, progress)
+
+    def export(
+        self,
+        view: str,
+        file: Path,
+        *,
+        where: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        progress: Told | None = None,
+    ) -> None:
+        """Write the rows of a view to `file`, which must not exist, as Parquet.
+
+        Raises: OSError where the file cannot be written.
+        """
+        self._download(_export(view), _params(where, since, until), file, progress)
+
+    def _download(
+        self, path: str, params: dict[str, str], file: Path, progress: Told | None
+    ) -> None:
+        timeout = httpx.Timeout(self.http.timeout.connect, read=_QUIET_S)
+        with (
+            reaching(self.url),
+            self.http.stream("GET", path, params=params, timeout=timeout) as response,
+        ):
+            if not response.is_success:
+                response.read()
+                raise refusal(response)
+            with _written(file) as out:
+                for chunk in response.iter_bytes():
+                    _take(out, chunk, progress)
+
+
+class AsyncFileDownload(AsyncConnection):
+    """Downloads that are awaited."""
+
+    async def fetch_snapshot(
+        self, snapshot_id: str, file: Path, *, progress: Told | None = None
+    ) -> None:
+        """Write a snapshot to `file`; as `Client.fetch_snapshot`."""
+        await self._download(f"/api/snapshots/{segment(snapshot_id)}/file", {}, file, progress)
+
+    async def export(
+        self,
+        view: str,
+        file: Path,
+        *,
+        where: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        progress: Told | None = None,
+    ) -> None:
+        """Write the rows of a view to `file`; as `Client.export`."""
+        await self._download(_export(view), _params(where, since, until), file, progress)
+
+    async def _download(
+        self, path: str, params: dict[str, str], file: Path, progress: Told | None
+    ) -> None:
+        timeout = httpx.Timeout(self.http.timeout.connect, read=_QUIET_S)
+        with reaching(self.url):
+            async with self.http.stream("GET", path, params=params, timeout=timeout) as response:
+                if not response.is_success:
+                    await response.aread()
+                    raise refusal(response)
+                with _written(file) as out:
+                    async for chunk in response.aiter_bytes():
+                        _take(out, chunk, progress)
+
+
+def _export(view: str) -> str:
+    return f"/api/export/{segment(view)}.parquet"
+
+
+def _params(where: str | None, since: str | None, until: str | None) -> dict[str, str]:
+    given = {"where": where, "since": since, "until": until}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _take(out: BinaryIO, chunk: bytes, progress: Told | None) -> None:
+    out.write(chunk)
+    if progress:
+        progress(len(chunk))
+
+
+@contextmanager
+def _written(file: Path) -> Iterator[BinaryIO]:
+    """Give what becomes the file once all of it is there; else nothing is left."""
+    part = file.with_name(f"{file.name}.part")
+    try:
+        with part.open("xb") as out:
+            yield out
+    except FileExistsError:
+        raise
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    try:
+        file.hardlink_to(part)  # unlike a rename it takes no other file's place
+    finally:
+        part.unlink()
