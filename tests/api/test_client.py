@@ -6,12 +6,14 @@ import asyncio
 import inspect
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from pathlib import Path
 from typing import Any, assert_type
 
 import httpx
 import pytest
 
 from tests.helpers.api import agent_run, running_api, served
+from tests.helpers.otlp import make_span, request_of, to_json
 from tracejury import AsyncClient, Client
 from tracejury.client.connection import Connection
 from tracejury.errors import ApiError, DefinitionError, UnreachableError
@@ -276,3 +278,25 @@ def test_a_problem_ends_a_stream_with_its_error() -> None:
     script = Script(events("id: 1\n: x", f"event: problem\ndata: {json.dumps(problem)}"))
     with Client(transport=script) as client, pytest.raises(ApiError, match="nope is no column"):
         next(client.trace_events(where="nope"))
+
+
+def test_what_is_followed_is_chosen_by_its_parameters() -> None:
+    item = {"evaluator": "e", "type": "t", "outcome": "skip", "trace_id": "1", "revision": 1}
+    data = json.dumps({**item, "created_at": "2026-01-01T00:00:00Z"})
+    script = Script(events(f"id: 7\nevent: result\ndata: {data}"))
+    with Client(transport=script) as client:
+        assert next(client.result_events(rule="r", verdict=None)).evaluator == "e"
+    (request,) = script.requests
+    assert (request.url.path, request.url.query) == ("/api/results/events", b"rule=r")
+    assert request.headers["accept"] == "text/event-stream"
+
+
+def test_a_file_is_imported_once_whoever_brings_it(url: str, tmp_path: Path) -> None:
+    path, sizes = tmp_path / "spans.json", list[int]()
+    path.write_text(json.dumps(to_json(request_of(make_span(1), make_span(2)))))
+    with Client(url) as client:
+        first = client.import_file(path, progress=sizes.append)
+    again = awaited(lambda client: client.import_file(path), url)
+    assert (first.received, first.stored, first.duplicate) == (2, 2, 0)
+    assert (again.received, again.stored, again.duplicate) == (2, 0, 2)
+    assert sizes == [path.stat().st_size]

