@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from fastapi.routing import iter_route_contexts
@@ -149,3 +150,33 @@ def test_refusals_are_counted(locked: Locked) -> None:
         "key": 1,
         "scope": 1,
     }
+
+
+def test_a_key_of_a_project_sees_its_traces_and_no_others(locked: Locked) -> None:
+    own, other, mixed = agent_run(11), agent_run(12), agent_run(13)
+    locked.api.store(*[{**span, "project": PROJECT} for span in own])
+    locked.api.store(*[{**span, "project": "other"} for span in other])
+    locked.api.store({**mixed[0], "project": PROJECT}, {**mixed[1], "project": "other"})
+    locked.api.finish()
+    locked.api.store(*[{**span, "project": PROJECT} for span in agent_run(14, ended=False)])
+    headers = {"x-api-key": locked.keys["bound"].secret}
+
+    def get(path: str) -> tuple[int, Any]:
+        answer = locked.http.get(path, headers=headers)
+        return answer.status_code, answer.json()
+
+    _, page = get("/api/traces")
+    assert {item["trace_id"] for item in page["items"]} == {f"{11:032x}", f"{14:032x}"}
+    for number, status in ((11, 200), (14, 200), (12, 404), (13, 404), (99, 404)):
+        for path in (f"/api/traces/{number:032x}", f"/api/traces/{number:032x}/explain"):
+            assert get(path)[0] == status, path
+    assert get(f"/api/traces?project={PROJECT}")[1] == page
+    assert get("/api/traces?project=other")[0] == 403
+    assert get("/api/traces?where=true")[0] == 403
+    assert get("/api/pass-rates")[0] == 200
+    assert get("/api/pass-rates?project=other")[0] == 403
+    everything = {"x-api-key": locked.keys["read"].secret}
+    listed = locked.http.get("/api/traces?project=other", headers=everything).json()["items"]
+    assert {item["project"] for item in listed} == {"other"}
+    where = locked.http.get("/api/traces?project=other&where=true", headers=everything).json()
+    assert where["items"] == listed

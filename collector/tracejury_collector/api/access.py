@@ -34,9 +34,8 @@ OPEN: Final = "/healthz"
 
 _ANY = Access(scope=None, projects="none")
 _FACTS = Access(scope="read", projects="none")
-_READ = Access(scope="read", projects="all")
+_READ_OWN = Access(scope="read", projects="own")
 _READ_ALL = Access(scope="read", projects="all")
-_WRITE = Access(scope="write", projects="all")
 _WRITE_ALL = Access(scope="write", projects="all")
 _ADMIN = Access(scope="admin", projects="all")
 _INGEST = Access(scope="ingest", projects="own")
@@ -51,20 +50,20 @@ ACCESS: Final[Mapping[str, Access]] = {
     "* /mcp": _ANY,  # its tools ask the other routes with the caller's key
     "GET /metrics": _READ_ALL,
     "POST /api/traces/import": _INGEST,
-    "GET /api/traces": _READ,
+    "GET /api/traces": _READ_OWN,
     "GET /api/traces/events": _READ_ALL,
-    "GET /api/traces/{trace_id}": _READ,
-    "GET /api/traces/{trace_id}/explain": _READ,
+    "GET /api/traces/{trace_id}": _READ_OWN,
+    "GET /api/traces/{trace_id}/explain": _READ_OWN,
     "GET /api/sessions": _READ_ALL,
     "GET /api/sessions/{session_id:anything}": _READ_ALL,
     "GET /api/sessions/{session_id:anything}/explain": _READ_ALL,
     "GET /api/results": _READ_ALL,
     "GET /api/results/events": _READ_ALL,
-    "GET /api/pass-rates": _READ,
+    "GET /api/pass-rates": _READ_OWN,
     "GET /api/agreement": _READ_ALL,
-    "GET /api/labels": _READ,
-    "POST /api/labels": _WRITE,
-    "DELETE /api/labels/{label_id:anything}": _WRITE,
+    "GET /api/labels": _READ_ALL,
+    "POST /api/labels": _WRITE_ALL,
+    "DELETE /api/labels/{label_id:anything}": _WRITE_ALL,
     "GET /api/evaluator-types": _FACTS,
     "GET /api/plugins": _FACTS,
     "GET /api/evaluators": _READ_ALL,

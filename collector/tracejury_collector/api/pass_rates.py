@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tracejury.rest import Excluded, Part, PassRate, PassRates
 from tracejury.view import rfc3339
+from tracejury_collector.api.access import CallerIs, own_project
 from tracejury_collector.api.dependencies import Context, problems
 from tracejury_collector.api.times import parse_duration, parse_time
 from tracejury_collector.errors import MalformedRequest
@@ -48,14 +49,18 @@ class PassRateQuery(BaseModel):
 
 
 @router.get("/api/pass-rates", responses=problems(400, 422), response_model_exclude_unset=True)
-def list_pass_rates(context: Context, query: Annotated[PassRateQuery, Query()]) -> PassRates:
+def list_pass_rates(
+    context: Context, caller: CallerIs, query: Annotated[PassRateQuery, Query()]
+) -> PassRates:
     """Estimate how much of the live traffic passes, with 95 % intervals."""
-    found = store.pass_rates(context.db, _filter(query, time.time_ns()))
+    found = store.pass_rates(
+        context.db, _filter(query, own_project(caller, query.project), time.time_ns())
+    )
     items = [_shown(rate) for rate in found[: query.limit]]
     return PassRates(items=items, next_cursor=None, truncated=len(found) > query.limit)
 
 
-def _filter(query: PassRateQuery, now_ns: int) -> PassRateFilter:
+def _filter(query: PassRateQuery, project: str | None, now_ns: int) -> PassRateFilter:
     """Return the filter for one rate more than is shown."""
     return PassRateFilter(
         keys=_keys(query.by),
@@ -65,7 +70,7 @@ def _filter(query: PassRateQuery, now_ns: int) -> PassRateFilter:
         rule=query.rule,
         evaluator=query.evaluator,
         service=query.service,
-        project=query.project,
+        project=project,
         limit=query.limit + 1,
     )
 

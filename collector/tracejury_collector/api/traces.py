@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
@@ -10,12 +11,14 @@ from pydantic import Field
 
 from tracejury.rest import Explanation, Page, TraceDetail, TraceSummary
 from tracejury.view import rfc3339
+from tracejury_collector.api.access import CallerIs, own_project
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.cursors import decode_cursor, encode_cursor
 from tracejury_collector.api.dependencies import Context, ListQuery, problems
 from tracejury_collector.api.details import explanation, trace_detail
 from tracejury_collector.api.times import parse_time
-from tracejury_collector.errors import NotFound
+from tracejury_collector.errors import Forbidden, NotFound
+from tracejury_collector.keys.ring import Caller
 from tracejury_collector.store import reads
 
 router = APIRouter(tags=["traces"])
@@ -34,6 +37,7 @@ class TraceQuery(ListQuery):
         description="a condition over the columns of the view `traces`",
         examples=["has_error AND tool_calls > 3"],
     )
+    project: str | None = Field(default=None, description="of this project")
     service: str | None = Field(default=None, description="service.name of the agent")
     session_id: str | None = Field(default=None, description="session or conversation id")
     since: str | None = Field(
@@ -43,18 +47,39 @@ class TraceQuery(ListQuery):
 
 
 @router.get("/api/traces", responses=problems(400, 422))
-def list_traces(context: Context, query: Annotated[TraceQuery, Query()]) -> Page[TraceSummary]:
+def list_traces(
+    context: Context, caller: CallerIs, query: Annotated[TraceQuery, Query()]
+) -> Page[TraceSummary]:
     """List traces, newest first: current revisions, and traces that are still open."""
-    rows = reads.list_traces(context.db, _filter(query, time.time_ns()), query.where)
+    if query.where is not None and caller.project is not None:
+        raise Forbidden(
+            "where: a condition is tried on traces of all projects, and its errors would show "
+            "them; a key of a project chooses by the other parameters"
+        )
+    project = own_project(caller, query.project)
+    rows = reads.list_traces(context.db, _filter(query, project, time.time_ns()), query.where)
     more = len(rows) > query.limit
-    items = [trace_summary(row) for row in rows[: query.limit]]
+    shown = rows[: query.limit]
+    if caller.project is not None:
+        own = _own(context, caller.project, shown)
+        shown = [row for row in shown if row["trace_id"] in own]
+    items = [trace_summary(row) for row in shown]
     cursor = encode_cursor(rows[query.limit - 1]["first_seq"]) if more else None
     return Page(items=items, next_cursor=cursor)
 
 
-def _filter(query: TraceQuery, now_ns: int) -> reads.TraceFilter:
+def _own(context: ApiContext, project: str, rows: Sequence[dict[str, Any]]) -> set[str]:
+    """Return the ids of those traces that hold nothing of another project."""
+    if not rows:
+        return set()
+    low, high = min(row["first_seq"] for row in rows), max(row["last_seq"] for row in rows)
+    return reads.own_traces(context.db, project, [row["trace_id"] for row in rows], low, high)
+
+
+def _filter(query: TraceQuery, project: str | None, now_ns: int) -> reads.TraceFilter:
     """Return the filter for one row more than the page holds."""
     return reads.TraceFilter(
+        project=project,
         service=query.service,
         session_id=query.session_id,
         since_ns=parse_time(query.since, "since", now_ns) if query.since else None,
@@ -66,7 +91,7 @@ def _filter(query: TraceQuery, now_ns: int) -> reads.TraceFilter:
 
 def trace_summary(row: dict[str, Any]) -> TraceSummary:
     """Return a row of `show_traces` as an item of a list."""
-    hidden = ("start_time_ns", "first_seq", "spans_deleted_at_ns")
+    hidden = ("start_time_ns", "first_seq", "last_seq", "spans_deleted_at_ns")
     shown = {key: value for key, value in row.items() if key not in hidden}
     return TraceSummary(
         **shown,
@@ -76,22 +101,26 @@ def trace_summary(row: dict[str, Any]) -> TraceSummary:
 
 
 @router.get("/api/traces/{trace_id}", responses=problems(404))
-def get_trace(context: Context, trace_id: TraceId) -> TraceDetail:
+def get_trace(context: Context, caller: CallerIs, trace_id: TraceId) -> TraceDetail:
     """Return one trace, rebuilt from its spans, with its results and decisions.
 
     A trace that is still open is rebuilt from what has arrived.
     """
-    return trace_detail(context.db, _known(context, trace_id))
+    return trace_detail(context.db, _known(context, caller, trace_id))
 
 
 @router.get("/api/traces/{trace_id}/explain", responses=problems(404))
-def explain_trace(context: Context, trace_id: TraceId) -> Explanation:
+def explain_trace(context: Context, caller: CallerIs, trace_id: TraceId) -> Explanation:
     """Say when and why the trace was finished, and why each rule judged it or did not."""
-    return explanation(context.worker.explain(_known(context, trace_id).trace_id))
+    return explanation(context.worker.explain(_known(context, caller, trace_id).trace_id))
 
 
-def _known(context: ApiContext, trace_id: str) -> reads.Extent:
+def _known(context: ApiContext, caller: Caller, trace_id: str) -> reads.Extent:
     extent = reads.find_trace(context.db, trace_id.lower())
+    if extent is not None and caller.project is not None:
+        place = (extent.first_seq, extent.last_seq)
+        if not reads.own_traces(context.db, caller.project, [extent.trace_id], *place):
+            extent = None
     if extent is None:
         raise NotFound(
             f"no trace has the id {trace_id[:100]!r}; "

@@ -29,6 +29,7 @@ LIST_CHARACTERS = 500
 class TraceFilter:
     """Which traces a page holds; None does not filter. `until_ns` is excluded."""
 
+    project: str | None = None
     service: str | None = None
     session_id: str | None = None
     since_ns: int | None = None
@@ -202,6 +203,23 @@ def decisions_of_trace(db: Database, trace_id: str) -> list[Row]:
 def decisions_of_session(db: Database, target_id: str) -> list[Row]:
     """Return what the rules decided on every revision of a session, newest first."""
     return db.rows("decisions_of_target", {"target_kind": "session", "target_id": target_id})
+
+
+def own_traces(
+    db: Database, project: str, trace_ids: Sequence[str], low: int, high: int
+) -> set[str]:
+    """Return those of the traces that hold nothing of another project.
+
+    Their arrivals lie from `low` to `high`. What was deleted of a trace cannot be told to be of
+    the project.
+    """
+    asked = {
+        "project": project,
+        "trace_ids": orjson.dumps(trace_ids).decode(),
+        "low": low,
+        "high": high,
+    }
+    return {row["trace_id"] for row in db.rows("own_traces", asked)}
 
 
 def find_trace(db: Database, trace_id: str) -> Extent | None:

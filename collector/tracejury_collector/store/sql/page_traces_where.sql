@@ -3,7 +3,8 @@ SELECT w.first_seq
 FROM (SELECT traces.* FROM main.traces AS traces WHERE (true)) AS w
 LEFT JOIN base.open_traces AS o ON o.trace_id = w.trace_id
 WHERE
-    ($service::VARCHAR IS NULL OR w.service_name = $service)
+    ($project::VARCHAR IS NULL OR w.project = $project)
+    AND ($service::VARCHAR IS NULL OR w.service_name = $service)
     AND ($session_id::VARCHAR IS NULL OR w.session_id = $session_id)
     AND ($since_ns::BIGINT IS NULL
         OR coalesce(w.start_time, o.first_seen) >= make_timestamp_ns($since_ns))

@@ -1,7 +1,7 @@
 -- Traces by where they begin (a JSON array of numbers), newest arrival first.
 SELECT
     t.trace_id, t.revision, t.status, t.completed_by, t.name, t.kind, t.project, t.service_name,
-    t.agent_name, t.session_id, t.user_id, t.first_seq,
+    t.agent_name, t.session_id, t.user_id, t.first_seq, t.last_seq,
     epoch_ns(coalesce(t.start_time, o.first_seen)) AS start_time_ns, t.latency_ms,
     t.span_count, t.llm_calls, t.tool_calls, t.error_count, t.has_error, t.models,
     t.input_tokens, t.output_tokens, t.total_tokens, t.cost_usd, left(t.input, $characters) AS input,
