@@ -99,6 +99,7 @@ def test_a_path_that_is_not_served_is_a_problem(
         ("/api/rules/some", "DELETE, GET, HEAD, PUT"),
         ("/api/labels", "GET, HEAD, POST"),
         ("/api/sql", "POST"),
+        ("/api/traces/import", "POST"),
         ("/api/traces/events", "GET, HEAD"),
     ],
 )

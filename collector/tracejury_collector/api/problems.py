@@ -190,15 +190,16 @@ async def _on_http_error(request: Request, error: Exception) -> JSONResponse:
 
 
 def _allowed(request: Request) -> list[str]:
-    """Return the methods that are served at the path of a request."""
+    """Return the methods that are served at the path of a request, by the first that has it."""
     routes: Sequence[BaseRoute] = request.app.state.routes
     asked = {key: request.scope.get(key) for key in ("type", "method", "path", "raw_path")}
-    found = {
-        method
+    matching = [
+        route
         for route in routes
         if isinstance(route, Route) and route.matches(asked)[0] is not Match.NONE
-        for method in route.methods or ()
-    }
+    ]
+    same = [route for route in matching if route.path == matching[0].path]
+    found = {method for route in same for method in route.methods or ()}
     return sorted(found | ({"HEAD"} if "GET" in found else set()))
 
 
