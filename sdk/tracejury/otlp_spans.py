@@ -16,7 +16,8 @@ from typing import Any, Final, TypeVar
 import orjson
 
 from tracejury.errors import MissingExtraError, TracejuryError
-from tracejury.otlp_files import JSON_LINES, PROTOBUF, read_requests
+from tracejury.otlp_files import pieces_of
+from tracejury.otlp_pieces import FRAMES, JSON_LINES, PROTOBUF, unframed
 from tracejury.span_records import plain_value
 from tracejury.trace import LogRecord, SpanEvent, SpanRecord, StatusCode
 
@@ -45,8 +46,10 @@ def read_documents(path: Path) -> Iterator[Any]:
 
     Raises: TracejuryError naming the file; OSError where it cannot be read.
     """
-    for content_type, body in read_requests(path):
-        yield from named(path, _documents, content_type, body)
+    for piece in pieces_of(path):
+        if piece.problem:
+            raise TracejuryError(f"{path}: {piece.problem}")
+        yield from named(path, _documents, piece.content_type, piece.body)
 
 
 def named(path: Path, read: Callable[..., Iterable[Item]], *parts: Any) -> list[Item]:
@@ -66,6 +69,9 @@ def named(path: Path, read: Callable[..., Iterable[Item]], *parts: Any) -> list[
 def _documents(content_type: str, body: bytes) -> Iterator[Any]:
     if content_type == PROTOBUF:
         yield _from_protobuf(body)
+    elif content_type == FRAMES:
+        for message in unframed(body):
+            yield orjson.loads(message) if message.startswith(b"{") else _from_protobuf(message)
     elif content_type == JSON_LINES:
         yield from (orjson.loads(line) for line in body.splitlines() if line.strip())
     else:

@@ -166,6 +166,12 @@ def test_the_address_comes_from_the_environment_too(finished: Api, url: str) -> 
     assert len(json.loads(result.stdout)["items"]) == 2
 
 
+@pytest.fixture(autouse=True)
+def journals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep journals of imports out of the home of who runs the tests."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
 def test_files_are_imported_and_counted(api: Api, url: str, tmp_path: Path) -> None:
     lines = tmp_path / "a.jsonl"
     documents = [json.dumps(to_json(request_of(make_span(n)))) for n in (1, 2, 3)]

@@ -6,13 +6,22 @@ import json
 from typing import Any
 
 import pytest
+import zstandard
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+)
 
 from tests.helpers.api import Api
 from tests.helpers.otlp import logs_request_of, make_log, make_span, request_of, to_json
 
+FRAMES = "application/vnd.tracejury.otlp-frames"
 SPANS = request_of(make_span(1), make_span(2))
 LOGS = logs_request_of(make_log(1))
 TRACE = "0af7651916cd43dd8448eb211c80319c"
+
+
+def framed(*messages: bytes) -> bytes:
+    return b"".join(len(message).to_bytes(4, "big") + message for message in messages)
 
 
 def document(request: Any) -> bytes:
@@ -97,7 +106,8 @@ def test_a_bad_span_costs_itself_and_is_reported(api: Api) -> None:
         (b"", "application/json", 400, "malformed_request"),
         (b"[]", "application/json", 400, "malformed_request"),
         (b'{"spans": []}', "application/json", 400, "malformed_request"),
-        (document(SPANS) + b"\n{broken\n", "application/x-ndjson", 400, "malformed_request"),
+        (b"{broken\n{too\n", "application/x-ndjson", 400, "malformed_request"),
+        (framed(b"{", b"\xff"), FRAMES, 400, "malformed_request"),
         (b"\xff\xff\xff", "application/x-protobuf", 400, "malformed_request"),
         (b"x", "text/plain", 415, "unsupported_media_type"),
         (b"x", "", 415, "unsupported_media_type"),
@@ -113,10 +123,69 @@ def test_what_is_no_otlp_file_is_refused_with_a_remedy(
     assert answer.json()["detail"]
 
 
-def test_a_broken_line_is_named_and_nothing_of_the_file_is_stored(api: Api) -> None:
-    answer = send(api, document(SPANS) + b"\n{broken\n", "application/x-ndjson")
-    assert "line 2" in answer.json()["detail"]
-    assert api.get("/api/traces")["items"] == []
+def test_a_line_that_cannot_be_read_costs_itself_and_is_named(api: Api) -> None:
+    nested = b'{"resourceSpans": {"a": 1}}'
+    lines = [document(SPANS), b"{broken", b"", b"[]", nested, document(LOGS)]
+    done = send(api, b"\n".join(lines), "application/x-ndjson", first="100").json()
+    assert (done["stored"], done["unreadable"]) == (3, 3)
+    assert [message.split(":")[0] for message in done["messages"]] == [
+        "line 101",
+        "line 103",
+        "line 104",
+    ]
+    assert "resourceSpans" in done["messages"][2]
+
+
+@pytest.mark.parametrize("compress", [bytes, zstandard.compress])
+def test_length_prefixed_messages_are_stored_each_for_itself(api: Api, compress: Any) -> None:
+    messages = [
+        compress(request_of(make_span(1)).SerializeToString()),
+        compress(LOGS.SerializeToString()),
+        b"\xff\xff",
+        compress(document(request_of(make_span(2)))),
+        zstandard.compress(b"x" * 100)[:-4],
+    ]
+    done = send(api, framed(*messages), FRAMES).json()
+    assert (done["stored"], done["unreadable"]) == (3, 2)
+    assert [message.split(":")[0] for message in done["messages"]] == ["message 3", "message 5"]
+
+
+def test_many_small_lines_and_messages_become_few_requests_and_a_bad_one_costs_itself(
+    api: Api,
+) -> None:
+    requests = [request_of(make_span(n)) for n in range(1, 101)]
+    odd = [b'{"resourceSpans": [{"scopeSpans": {}}]}', b'{"resourceSpans":[{"a":NaN}]}', b'{"res']
+    body = b"\n".join([*map(document, requests), *odd])
+    done = send(api, body, "application/x-ndjson").json()
+    assert (done["stored"], done["unreadable"]) == (100, 2)
+    assert [message.split(":")[0] for message in done["messages"]] == ["line 101", "line 103"]
+    messages = [request.SerializeToString() for request in requests]
+    done = send(api, framed(*messages, b"\x0a\x05\x0a"), FRAMES).json()
+    assert (done["duplicate"], done["unreadable"]) == (100, 1)
+    assert "message 101" in done["messages"][0]
+
+
+def test_a_message_may_not_become_larger_than_the_limit_when_decompressed(api: Api) -> None:
+    bomb = zstandard.compress(b"{" + b" " * api.context.config.limits.decompressed_bytes)
+    answer = send(api, framed(bomb), FRAMES)
+    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+
+
+def test_what_protobuf_holds_is_seen_by_itself(api: Api) -> None:
+    metrics = ExportMetricsServiceRequest()
+    metric = metrics.resource_metrics.add().scope_metrics.add().metrics.add(name="requests")
+    metric.gauge.data_points.add(as_int=1)
+    for request, stored in ((SPANS, 2), (LOGS, 1), (metrics, 0)):
+        done = send(api, request.SerializeToString(), "application/x-protobuf").json()
+        assert done["stored"] == stored
+    assert done["rejected"] == 1
+    assert send(api, b"", "application/x-protobuf").json()["received"] == 0
+
+
+def test_an_answer_names_the_database_that_it_is_about(api: Api) -> None:
+    first, second = (send(api, b"", "application/x-protobuf").json() for _ in range(2))
+    assert int(first["database"], 16) > 0
+    assert first == second
 
 
 def test_an_unknown_signal_is_refused_by_name(shared: Api) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
@@ -15,7 +16,11 @@ from tracejury_evaluators.patterns import MAX_CANDIDATES, TooMany
 
 CARD = "4111 1111 1111 1111"
 ALL = ["email", "phone", "card", "iban", "us_ssn", "ip_address", "keys"]
-PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow/+=\nAAAA==\n-----END RSA PRIVATE KEY-----"
+PEM = (
+    "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0F\n\n"
+    "MIIEow/+=\nAAAA==\n-----END RSA PRIVATE KEY-----"
+)
+CUT_PEM = "-----BEGIN PRIVATE KEY-----\nMIIEow/+=\nAAAA"
 
 
 def redactor(**settings: Any) -> Redactor:
@@ -46,7 +51,7 @@ def taken_out(text: str, **settings: Any) -> str:
         ("postgres://me:hunter2@db/x", "postgres://me:[redacted:keys]@db/x"),
         ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcdefghijk", "[redacted:keys]"),
         (f"a {PEM} b", "a [redacted:keys] b"),
-        (PEM[:48], "[redacted:keys]"),
+        (CUT_PEM, "[redacted:keys]"),
     ],
 )
 def test_what_is_known_by_its_form_is_taken_out(text: str, expected: str) -> None:
@@ -161,7 +166,8 @@ def test_kept_attributes_are_passed_over_unless_they_are_named() -> None:
     given = {"session.id": "a@b.com", "user.mail": "a@b.com", "user.name": "A", "x": "a@b.com"}
     expected = {**given, "user.name": "[redacted:attribute]", "x": "[redacted:email]"}
     assert take.attributes(given, Found()) == expected
-    assert not take.is_clean({"user.name": ""})
+    assert not take.is_clean([{"user.name": ""}], [])
+    assert take.is_clean([{"user.age": "a"}], [""])
 
 
 def test_numbers_keys_and_bytes_are_looked_at_too() -> None:
@@ -195,6 +201,32 @@ def test_the_first_group_of_a_pattern_is_what_is_taken_out() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("pattern", "value"),
+    [
+        (r"^\d{4}$", "1234"),
+        (r"\A\d{4}", "1234 x"),
+        (r"a\nb", "a\nb"),
+        (r"a[^ ]b", "a\nb"),
+        (r"\bEMP-\d+\b", "EMP-12"),
+        (r"a\\nb", "a\\nb"),
+        (r"a\tb", "x a\tb"),
+    ],
+)
+def test_patterns_of_ones_own_match_values_as_they_read_wherever_they_stand(
+    pattern: str, value: str
+) -> None:
+    take = redactor(custom={"own": pattern})
+    for layers in range(4):
+        text = value
+        for _ in range(layers):
+            text = json.dumps({"v": text})
+        assert not take.is_clean([{"clean": "1"}, {"a": text}], ["x"])
+        found = Found()
+        take.attributes({"a": text}, found)
+        assert found == {"own": 1}
+
+
 def test_what_overlaps_is_taken_out_once_and_named_as_what_begins_first() -> None:
     custom = {"outer": r"<a@b\.com", "part": r"com>"}
     assert taken_out("to <a@b.com> x", patterns=["email"], custom=custom) == (
@@ -202,11 +234,38 @@ def test_what_overlaps_is_taken_out_once_and_named_as_what_begins_first() -> Non
     )
 
 
+def test_the_shortest_values_are_found_in_json_too() -> None:
+    found = json.loads(taken_out('["a@b.cc", "1.1.1.1", "", {"a@b.cc": "c"}]'))
+    assert found == ["[redacted:email]", "[redacted:ip_address]", "", {"[redacted:email]": "c"}]
+
+
 def test_what_cannot_be_looked_through_is_not_let_through() -> None:
     many = "a@b.com " * (MAX_CANDIDATES + 1)
     for text in (many, json.dumps({"m": many}), "a@b.com" + "\\n" * (MAX_ESCAPES + 1)):
         with pytest.raises(TooMany):
             taken_out(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\\" * 300_000,
+        "\\" * 300_000 + "a@b.com",
+        '{"a": "' + "\\\\" * 200_000 + '"} a@b.com',
+        "4111 " * 60_000,
+        "+1 2" * 60_000,
+        "a." * 200_000 + "@",
+        '["a@b.com", ' + "[" * 100_000,
+        "-----BEGIN PRIVATE KEY-----" * 10_000,
+        "Bearer " * 50_000,
+        '"password":' * 50_000,
+    ],
+)
+@pytest.mark.timeout(60)
+def test_hostile_texts_are_looked_through_in_time_or_refused(text: str) -> None:
+    take = redactor(patterns=ALL, custom={"own": r"(?:x+)+y"}, attributes=["password"])
+    with contextlib.suppress(TooMany):
+        take.text(text, Found())
 
 
 @pytest.mark.parametrize(

@@ -1,41 +1,43 @@
-"""Importing OTLP files: protobuf, one JSON document, or JSON lines."""
+"""Importing OTLP files: protobuf, one JSON document, JSON lines, length-prefixed messages."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from functools import partial
 from typing import Annotated, Literal
 
-import orjson
 from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
 from tracejury.rest import Imported
 from tracejury_collector.api.access import CallerIs
-from tracejury_collector.api.context import ApiContext, Encoding, Signal
+from tracejury_collector.api.context import ApiContext, Ingested
 from tracejury_collector.api.dependencies import Context, problems
-from tracejury_collector.errors import MalformedRequest, Unavailable, UnsupportedMediaType
+from tracejury_collector.api.import_parts import (
+    FRAMES_TYPES,
+    JSON_TYPES,
+    LINES_TYPES,
+    PROTOBUF_TYPES,
+    Part,
+    grouped,
+    joined,
+    parts_of,
+)
+from tracejury_collector.errors import MalformedRequest, RequestError, Unavailable
 
 router = APIRouter(tags=["traces"])
 
-PROTOBUF = ("application/x-protobuf", "application/protobuf", "application/octet-stream")
-JSON = ("application/json",)
-JSON_LINES = ("application/x-ndjson", "application/jsonl", "application/x-jsonlines")
 MESSAGES_KEPT = 20
-_KEYS: dict[str, Signal] = {
-    "resourceSpans": "traces",
-    "resource_spans": "traces",
-    "resourceLogs": "logs",
-    "resource_logs": "logs",
-    "resourceMetrics": "metrics",
-    "resource_metrics": "metrics",
-}
+_Problem = tuple[str, RequestError]
+"""Where in a file something cannot be read, and why."""
 _BODY = {
     "required": True,
     "content": {
         media_type: {"schema": {"type": "string", "format": "binary"}}
-        for media_type in (*PROTOBUF, *JSON, *JSON_LINES)
+        for media_type in (*PROTOBUF_TYPES, *JSON_TYPES, *LINES_TYPES, *FRAMES_TYPES)
     }
     | {
         "multipart/form-data": {
@@ -61,18 +63,29 @@ async def import_traces(
     context: Context,
     caller: CallerIs,
     signal: Annotated[
-        Literal["traces", "logs"], Query(description="what a protobuf body holds")
-    ] = "traces",
+        Literal["traces", "logs"] | None,
+        Query(description="what protobuf holds; left out, that is seen by itself"),
+    ] = None,
+    first: Annotated[
+        int,
+        Query(ge=1, le=1 << 53, description="number of the body's first line in its file"),
+    ] = 1,
 ) -> Imported:
     """Store the spans and log records of OTLP files; answers once they are on disk.
 
     The body is one file, or `multipart/form-data` with several. JSON says by itself what it holds.
+    A line or message that cannot be read costs itself; where none can be, the request fails.
     """
-    parts = [part async for part in _files(request)]
-    if not parts:
+    files = [part async for part in _files(request)]
+    if not files:
         raise MalformedRequest("the form holds no file; send files under the name 'file'")
-    requests = [one for media_type, body in parts for one in _requests(media_type, body, signal)]
-    return await run_in_threadpool(_ingest, context, requests, caller.project)
+    limit = context.config.limits.decompressed_bytes
+    parts = (
+        part
+        for media_type, body in files
+        for part in parts_of(media_type, body, signal, first, limit)
+    )
+    return await run_in_threadpool(_ingest, context, parts, caller.project)
 
 
 async def _files(request: Request) -> AsyncIterator[tuple[str, bytes]]:
@@ -95,72 +108,67 @@ def _media_type(header: str) -> str:
 def _from_name(name: str, declared: str) -> str:
     """Return the media type of an uploaded file; clients often declare only octet-stream."""
     if name.endswith((".json", ".jsonl", ".ndjson")):
-        return JSON_LINES[0]
+        return LINES_TYPES[0]
     return declared
 
 
-def _requests(
-    media_type: str, body: bytes, signal: Signal
-) -> Iterator[tuple[Signal, Encoding, bytes]]:
-    """Yield the OTLP requests in a file.
+def _ingest(context: ApiContext, parts: Iterable[Part], project: str | None) -> Imported:
+    """Hand all requests to the store before waiting, so that they share commits.
 
-    Raises: MalformedRequest, UnsupportedMediaType.
+    Raises: RequestError, that of the first part, where none can be read.
     """
-    if media_type in PROTOBUF:
-        yield signal, "protobuf", body
-    elif media_type in (*JSON, *JSON_LINES):
-        yield from _json_requests(body)
-    else:
-        raise UnsupportedMediaType(
-            f"the content type {media_type!r} is not spoken here; "
-            f"send {PROTOBUF[0]}, {JSON[0]}, {JSON_LINES[0]} or multipart/form-data"
-        )
+    futures: list[Future[Ingested]] = []
+    problems: list[_Problem] = []
+    for group in grouped(parts):
+        _hand_over(partial(_ingested, context, project), group, futures, problems)
+    if problems and not futures:
+        place, first = problems[0]
+        raise type(first)(f"{place or 'the body'}: {first}") from first
+    return _imported(context, _awaited(context, futures), problems)
 
 
-def _json_requests(body: bytes) -> Iterator[tuple[Signal, Encoding, bytes]]:
-    """Yield the requests in one JSON document, or in JSON lines."""
-    text = body.removeprefix(b"\xef\xbb\xbf").strip()
+def _ingested(context: ApiContext, project: str | None, group: Sequence[Part]) -> Future[Ingested]:
+    """Return what will become of parts that are one request; spans are of the key's project."""
+    first = group[0]
+    return context.ingest(first.signal, first.encoding, joined(group), project)
+
+
+def _hand_over(
+    take: Callable[[Sequence[Part]], Future[Ingested]],
+    group: Sequence[Part],
+    futures: list[Future[Ingested]],
+    problems: list[_Problem],
+) -> None:
+    """Hand the parts over as one request; one by one where that cannot be read."""
+    first = group[0]
     try:
-        yield _signal(orjson.loads(text), "the document"), "json", text
-        return
-    except orjson.JSONDecodeError as error:
-        lines = [line for line in text.split(b"\n") if line.strip()]
-        if len(lines) < 2:
-            raise MalformedRequest(f"not JSON: {error}; send one OTLP document") from error
-    for number, line in enumerate(lines, 1):
-        try:
-            document = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise MalformedRequest(
-                f"line {number} is not JSON: {error}; nothing was imported, correct the line"
-            ) from error
-        yield _signal(document, f"line {number}"), "json", line
+        if first.problem:
+            raise first.problem
+        futures.append(take(group))
+    except RequestError as error:
+        if len(group) == 1:
+            problems.append((first.place, error))
+            return
+        for part in group:
+            _hand_over(take, [part], futures, problems)
 
 
-def _signal(document: object, place: str) -> Signal:
-    keys = list(document) if isinstance(document, dict) else []
-    for key in keys:
-        if key in _KEYS:
-            return _KEYS[key]
-    raise MalformedRequest(
-        f"{place} is no OTLP request: it has neither resourceSpans nor resourceLogs; "
-        "export it with an OTLP file exporter"
-    )
-
-
-def _ingest(
-    context: ApiContext, requests: list[tuple[Signal, Encoding, bytes]], project: str | None
-) -> Imported:
-    """Hand all requests to the store before waiting, so that they share commits."""
-    futures = [context.ingest(*one, project) for one in requests]
+def _awaited(context: ApiContext, futures: list[Future[Ingested]]) -> list[Ingested]:
     try:
-        done = [future.result(timeout=context.config.limits.commit) for future in futures]
+        return [future.result(timeout=context.config.limits.commit) for future in futures]
     except FutureTimeoutError as error:
         raise Unavailable("the store did not commit in time; send the file again") from error
+
+
+def _imported(context: ApiContext, done: list[Ingested], problems: list[_Problem]) -> Imported:
+    unreadable = [f"{place}: {error}" for place, error in problems]
+    rejected = [one.message for one in done if one.message]
     return Imported(
-        received=sum(d.received for d in done),
-        stored=sum(d.stored for d in done),
-        duplicate=sum(d.duplicate for d in done),
-        rejected=sum(d.rejected for d in done),
-        messages=[d.message for d in done if d.message][:MESSAGES_KEPT],
+        received=sum(one.received for one in done),
+        stored=sum(one.stored for one in done),
+        duplicate=sum(one.duplicate for one in done),
+        rejected=sum(one.rejected for one in done),
+        unreadable=len(problems),
+        messages=[*unreadable, *rejected][:MESSAGES_KEPT],
+        database=f"{context.db.rows('database_id')[0]['made_us']:x}",
     )

@@ -10,16 +10,17 @@ from typing import Final, NamedTuple
 
 from tracejury_evaluators.patterns import TooMany
 
-MAX_ESCAPES: Final = 1_000_000
+MAX_ESCAPES: Final = 500_000
 
 _ESCAPE: Final = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}"
     rb"|x[0-9a-fA-F]{2}|[nrtbf\"'/\\])"
 )
-_CONTROL: Final = re.compile(rb"\\+[nrtbf]")
-_MARK: Final = re.compile(rb"\\+([\"'/])")
-_CODE: Final = re.compile(rb"\\+[ux](?:[0-9a-fA-F]{4}|[0-9a-fA-F]{2})")
 _SIMPLE: Final = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
+_RUN: Final = rb"(?<!\\)\\++"  # from its beginning, or long ones took quadratic time
+_CONTROL: Final = [(re.compile(_RUN + letter), control) for letter, control in _SIMPLE.items()]
+_MARK: Final = re.compile(_RUN + rb"([\"'/])")
+_CODE: Final = re.compile(_RUN + rb"[ux](?:[0-9a-fA-F]{4}|[0-9a-fA-F]{2})")
 
 
 class Layer(NamedTuple):
@@ -78,14 +79,15 @@ def escaped(text: bytes) -> bytes:
 
 
 def flat(text: bytes) -> bytes:
-    """Return the text with the escapes of all layers read at once, control characters as spaces.
+    """Return the text with the escapes of all layers read at once.
 
     Good enough to see that there is nothing to look for.
     """
-    spaced = _CONTROL.sub(b" ", text)
-    if b"\\u" in spaced or b"\\x" in spaced:
-        spaced = _CODE.sub(_code, spaced)
-    return _MARK.sub(rb"\1", spaced)
+    for escape, control in _CONTROL:
+        text = escape.sub(control, text)
+    if b"\\u" in text or b"\\x" in text:
+        text = _CODE.sub(_code, text)
+    return _MARK.sub(rb"\1", text)
 
 
 def _code(match: re.Match[bytes]) -> bytes:

@@ -10,7 +10,7 @@ import orjson
 
 from tracejury_evaluators.patterns import TooMany
 
-MAX_TOKENS: Final = 1_000_000
+MAX_TOKENS: Final = 500_000
 
 _OPENERS: Final = frozenset((b"{", b"[", b'"'))
 _TOKEN: Final = re.compile(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -14,12 +15,15 @@ _EMAIL: Final = PATTERNS["email"].replace("@", "(?:@|%40)")
 _KEYS: Final = {
     **FORMATS,
     "private key": r"(-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-    r"(?:[A-Za-z0-9+/=\s:,.\-]*?-----END [A-Z0-9 ]{1,60}-----|[A-Za-z0-9+/=\s]*))",
+    r"(?:(?:[A-Za-z0-9+/=\s:,.]|-[A-Za-z0-9])*?-----END [A-Z0-9 ]{1,60}-----|[A-Za-z0-9+/=\s]*))",
     "bearer token": r"(?i:\bbearer)\s+([A-Za-z0-9\-._~+/]{20,}=*)",
     "basic credentials": r"(?i:authorization\W{1,6}basic)\s+([A-Za-z0-9+/]{6,}=*)",
     "password in a URL": r"\b[A-Za-z][A-Za-z0-9+.\-]{1,20}://[^\s:/@]{0,64}:([^\s:/@]{3,128})@",
 }
 """Keys by their form; of a private key the whole block, and what there is of it if it is cut."""
+
+
+_BOUND: Final = re.compile(r"\\[AzZQ\\]|(?<!\[)[\^$]")
 
 
 class Kind(NamedTuple):
@@ -54,3 +58,11 @@ def own_kinds(settings: RedactionSettings) -> Sequence[Kind]:
         expression = compiled(pattern)
         found.append(Kind(name, pattern, expression, min(expression.groups, 1), None))
     return found
+
+
+def is_free(pattern: str) -> bool:
+    """Whether what a pattern matches does not depend on where the text around it begins or ends.
+
+    No text boundaries and no backslashes are in it; in doubt it is not.
+    """
+    return _BOUND.search(pattern) is None

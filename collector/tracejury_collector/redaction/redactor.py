@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -37,6 +37,7 @@ class Redactor:
         self._kept = Names(settings.keep)
         self._texts = Texts(known_kinds(settings), own_kinds(settings), self._named)
         self._cached_key = lru_cache(CACHED)(self._key)
+        self._untouched: set[str] = set()
 
     def attributes(self, attributes: Mapping[str, Any], found: Found) -> dict[str, Any]:
         """Return attributes of OTLP, plain as they are stored."""
@@ -109,15 +110,23 @@ class Redactor:
         redacted = self.text(text, found)
         return value if redacted == text else redacted
 
-    def is_clean(self, attributes: Mapping[str, Any], *texts: str) -> bool:
+    def is_clean(self, attributes: Sequence[Mapping[str, Any]], texts: Iterable[str]) -> bool:
         """Whether there is nothing to take out; when False, there may be."""
-        if any(self._is_touched(name) for name in attributes):
+        if any(self._are_touched(each.keys()) for each in attributes):
             return False
-        together = "\n".join((*texts, *_texts_in(attributes.values())))
-        return not self._texts.may_hold(encoded(together))
+        held = (text for each in attributes for text in _texts_in(each.values()))
+        return not self._texts.may_hold(encoded("\n".join((*texts, *held))))
 
-    def _is_touched(self, name: str) -> bool:
-        return self._named.is_named(name) or bool(self._known_key(name)[1])
+    def _are_touched(self, names: KeysView[str]) -> bool:
+        """Whether something is taken out because of one of the names, or of it."""
+        if names <= self._untouched:
+            return False
+        for name in names - self._untouched:
+            if self._named.is_named(name) or self._known_key(name)[1]:
+                return True
+            if len(name) <= CACHED_CHARS and len(self._untouched) < CACHED:
+                self._untouched.add(name)
+        return False
 
 
 def _texts_in(values: Any) -> Iterator[str]:

@@ -12,10 +12,12 @@ from typing import NamedTuple
 from tracejury_collector.config import ATTRIBUTE
 from tracejury_collector.redaction.escapes import Layer, escaped, flat, unescaped
 from tracejury_collector.redaction.json_parts import is_json, parts
-from tracejury_collector.redaction.kinds import Kind
+from tracejury_collector.redaction.kinds import Kind, is_free
 from tracejury_collector.redaction.names import Names
 from tracejury_evaluators.patterns import AnyOf, matches
 
+SHORTEST_TEXT = 8
+"""Bytes with its quotes of the shortest text of JSON that a built-in pattern may match."""
 SHORTEST_NUMBER = 13
 """Digits of the shortest number that a built-in pattern may match."""
 
@@ -36,15 +38,16 @@ class Texts:
         self._kinds = [*known, *own]
         self._any = AnyOf([kind.pattern for kind in self._kinds])
         self._has_own = bool(own)
+        self._are_free = all(is_free(kind.pattern) for kind in own)
         self._names = names
 
     def may_hold(self, text: bytes) -> bool:
         """Whether the text has to be looked at closely: False only where `spots` finds nothing.
 
-        Of several texts, joined by line breaks, it says whether one of them has to be. What the
-        patterns of users match depends on where a text begins, so for these all are.
+        Of several texts, joined by line breaks, it says whether one of them has to be. Where a
+        pattern depends on where its text begins or ends, all have to.
         """
-        if self._has_own or self._is_suspect(text):
+        if not self._are_free or self._is_suspect(text):
             return True
         return b"\\" in text and self._is_suspect(flat(text))
 
@@ -70,6 +73,8 @@ class Texts:
         for form, start, end in parts(text, is_named):
             if form == "named":
                 yield _quoted(start, end, ATTRIBUTE)
+            elif not self._has_own and end - start < SHORTEST_TEXT:
+                continue
             elif form == "text":
                 yield from _moved(self._in_quotes(text[start + 1 : end - 1]), start + 1)
             elif self._has_own or end - start >= SHORTEST_NUMBER:

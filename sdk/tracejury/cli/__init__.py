@@ -4,7 +4,7 @@ Exit codes: 0 fine, 1 a check failed, 2 wrong use, 3 the service could not be re
 """
 
 from tracejury.cli import service, traces, evaluators, definitions, budgets, rates, runs  # isort: skip  # the order of the help
-from tracejury.cli import labels, data, outward, renormalize, storage, keys, audit  # isort: skip
+from tracejury.cli import labels, data, importing, outward, renormalize, storage, keys, audit  # isort: skip
 from tracejury.cli import maintenance, erase, export  # isort: skip
 from tracejury.cli.app import app
 
@@ -17,6 +17,7 @@ __all__ = [
     "erase",
     "evaluators",
     "export",
+    "importing",
     "keys",
     "labels",
     "main",

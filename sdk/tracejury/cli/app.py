@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -100,18 +99,6 @@ def _said(error: OSError) -> str:
     if error.filename is None or error.strerror is None:
         return str(error)
     return f"{error.filename!r}: {error.strerror.lower()}"
-
-
-@contextlib.contextmanager
-def named(path: Path) -> Iterator[None]:
-    """Let a refusal say which file it is about."""
-    try:
-        yield
-    except ApiError as error:
-        detail = f"{path}: {error.detail}"
-        raise ApiError(
-            status=error.status, code=error.code, detail=detail, remedy=error.remedy
-        ) from error
 
 
 def fail(message: str, code: int) -> NoReturn:

@@ -216,17 +216,23 @@ def print_rows(result: SqlResult) -> None:
     out.print(Text(f"{result.row_count} {rows} in {result.elapsed_ms:.0f} ms{more}", style="dim"))
 
 
-def print_imported(files: Mapping[str, Imported]) -> None:
-    """Print what became of each file."""
+def print_imported(files: Mapping[str, Imported], total: Imported) -> None:
+    """Print what became of each file, and of all of them."""
     out = terminal.console()
     for name, done in files.items():
-        line = (
-            f"{visible(name)}: {done.received} received, {done.stored} stored, "
-            f"{done.duplicate} duplicate, {done.rejected} rejected"
-        )
-        out.print(Text(line), soft_wrap=True)
+        out.print(Text(f"{visible(name)}: {_imported(done)}"), soft_wrap=True)
         for message in done.messages:
             out.print(Text(f"  {one_line(message, 300)}", style="yellow"), soft_wrap=True)
+    if len(files) > 1:
+        out.print(Text(f"{len(files)} files: {_imported(total)}", style="bold"), soft_wrap=True)
+
+
+def _imported(done: Imported) -> str:
+    counts = (
+        f"{done.received} received, {done.stored} stored, {done.duplicate} duplicate, "
+        f"{done.rejected} rejected"
+    )
+    return f"{counts}, {done.unreadable} unreadable" if done.unreadable else counts
 
 
 def print_checks(checks: Sequence[Check]) -> None:

@@ -30,10 +30,12 @@ class Imported(Document):
     """What became of an imported file: received = stored + duplicate + rejected."""
 
     received: int = Field(description="spans and log records found")
-    stored: int
-    duplicate: int = 0
-    rejected: int = 0
-    messages: list[str] = []
+    stored: int = Field(description="of these, the ones that are new")
+    duplicate: int = Field(default=0, description="of these, the ones that were stored before")
+    rejected: int = Field(default=0, description="of these, the ones that cannot be taken")
+    unreadable: int = Field(default=0, description="lines and messages that are no OTLP request")
+    messages: list[str] = Field(default=[], description="why, the first of each request")
+    database: str = Field(default="", description="id of the database that they are stored in")
 
 
 class DialectSeen(Document):
