@@ -80,7 +80,9 @@ def _copying(connection: duckdb.DuckDBPyConnection, table: str) -> str:
     ).fetchall()
     values = ", ".join(_moved(name, kind) for name, kind in columns)
     order = " ORDER BY seq" if table == "spans" else ""
-    return f"INSERT INTO history.base.{table} SELECT {values} FROM sample.base.{table}{order}"
+    names = ", ".join(f'"{name}"' for name, _ in columns)
+    source = f"SELECT {values} FROM sample.base.{table}{order}"
+    return f"INSERT INTO history.base.{table} ({names}) {source}"
 
 
 def _moved(name: str, kind: str) -> str:
