@@ -45,6 +45,7 @@ def taken_out(text: str, **settings: Any) -> str:
         ("from 8.8.8.8", "from [redacted:ip_address]"),
         ("key sk-proj-abcdefghijklmnopqrstuvwxyz123", "key [redacted:keys]"),
         ("AKIAIOSFODNN7EXAMPLE", "[redacted:keys]"),
+        ("tj_0123456789ab_" + "c3" * 32, "[redacted:keys]"),
         ("ghp_" + "a1" * 18, "[redacted:keys]"),
         ("Authorization: Bearer abcdefghijklmnop1234", "Authorization: Bearer [redacted:keys]"),
         ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic [redacted:keys]"),

@@ -14,6 +14,7 @@ from tracejury_evaluators.safety.secrets import FORMATS
 _EMAIL: Final = PATTERNS["email"].replace("@", "(?:@|%40)")
 _KEYS: Final = {
     **FORMATS,
+    "key of this service": r"\b(tj_[0-9a-f]{12}_[0-9a-f]{64})\b",
     "private key": r"(-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:(?:[A-Za-z0-9+/=\s:,.]|-[A-Za-z0-9])*?-----END [A-Z0-9 ]{1,60}-----|[A-Za-z0-9+/=\s]*))",
     "bearer token": r"(?i:\bbearer)\s+([A-Za-z0-9\-._~+/]{20,}=*)",

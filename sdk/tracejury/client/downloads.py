@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -112,12 +113,19 @@ def _take(out: BinaryIO, chunk: bytes, progress: Told | None) -> None:
         progress(len(chunk))
 
 
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 @contextmanager
 def _written(file: Path) -> Iterator[BinaryIO]:
-    """Give what becomes the file once all of it is there; else nothing is left."""
+    """Give what becomes the file once all of it is there; else nothing is left.
+
+    It is for its owner alone: it holds what agents were asked and answered.
+    """
     part = file.with_name(f"{file.name}.part")
     try:
-        with part.open("xb") as out:
+        with open(part, "xb", opener=_private) as out:
             yield out
     except FileExistsError:
         raise
