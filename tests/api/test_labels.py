@@ -108,7 +108,7 @@ def test_a_label_on_a_session_is_of_a_project(api: Api) -> None:
         ({"span_id": "1"}, "items.0.span_id", "pattern"),
         ({"trace_id": None, "session_id": "s", "span_id": SPAN}, "items.0", "needs its trace_id"),
         ({"comment": "c" * 10_001}, "items.0.comment", "at most"),
-        ({"score": 1}, "items.0.score", "Extra"),
+        ({"score": 1}, "items.0.score", "unknown setting"),
     ],
 )
 def test_what_is_no_label_is_refused_by_field(

@@ -48,9 +48,8 @@ def is_judged(service: RunningService) -> bool:
     return bool(rows[0][0] == 2 * TRACES)
 
 
-@pytest.mark.parametrize(
-    "protocol", ["http/protobuf", pytest.param("grpc", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
 def test_results_reach_another_service_through_kills_of_the_store(
     tmp_path: Path, protocol: str
 ) -> None:

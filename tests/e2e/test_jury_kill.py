@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.helpers.hostile import registry
 from tests.helpers.jury import room, wait_until
 from tests.helpers.worker import Bench, bench, child, root
@@ -54,6 +56,7 @@ def test_a_store_that_starts_again_finds_what_is_left(tmp_path: Path) -> None:
         assert store.rows(PAIRS) == [(traces * 3, traces * 3)]
 
 
+@pytest.mark.slow
 def test_a_backlog_waits_in_the_database(tmp_path: Path) -> None:
     traces = PAGE_JOBS + LOW_JOBS + 500
     with bench(tmp_path, SETTINGS, registry()) as store:

@@ -17,7 +17,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from tests.helpers.service import FAST, RunningService, eventually, running_service
 
-ROUNDS = int(os.environ.get("TRACEJURY_KILLS", "10"))
+ROUNDS = int(os.environ.get("TRACEJURY_KILLS", "6"))
 SPANS_PER_TRACE = 4
 RETRIED = {502, 503, 504}
 

@@ -179,7 +179,7 @@ def two_faced(trace: Trace) -> bool:
     ("act", "error_type"),
     [
         ("time.sleep(600)", "timeout"),
-        ("os._exit(3)", "abandoned"),
+        pytest.param("os._exit(3)", "abandoned", marks=pytest.mark.slow),
         ("raise KeyboardInterrupt", "DefinitionError"),
     ],
 )

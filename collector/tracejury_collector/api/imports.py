@@ -163,6 +163,7 @@ def _awaited(context: ApiContext, futures: list[Future[Ingested]]) -> list[Inges
 def _imported(context: ApiContext, done: list[Ingested], problems: list[_Problem]) -> Imported:
     unreadable = [f"{place}: {error}" for place, error in problems]
     rejected = [one.message for one in done if one.message]
+    made_us = context.db.rows("database_id")[0]["made_us"]
     return Imported(
         received=sum(one.received for one in done),
         stored=sum(one.stored for one in done),
@@ -170,5 +171,5 @@ def _imported(context: ApiContext, done: list[Ingested], problems: list[_Problem
         rejected=sum(one.rejected for one in done),
         unreadable=len(problems),
         messages=[*unreadable, *rejected][:MESSAGES_KEPT],
-        database=f"{context.db.rows('database_id')[0]['made_us']:x}",
+        database=f"{made_us:x}",
     )

@@ -76,10 +76,11 @@ class AsyncFileImport(ImportCalls, AsyncConnection):
         """Return what became of the spans in an OTLP file; as `Client.import_file`."""
         total = NOTHING
         for piece in pieces_of(path, advance=progress):
-            total = added(total, await self._import_or_tell(piece, signal))
+            total = added(total, await self.import_or_tell(piece, signal=signal))
         return total
 
-    async def _import_or_tell(self, piece: Piece, signal: str | None) -> Imported:
+    async def import_or_tell(self, piece: Piece, *, signal: str | None = None) -> Imported:
+        """Return what became of a piece; as `Client.import_or_tell`."""
         if piece.problem:
             return unreadable(piece, piece.problem)
         try:

@@ -18,3 +18,5 @@ SELECT
         WHEN status < 400 THEN 'done' WHEN status IN (401, 403) THEN 'refused' ELSE 'failed'
     END AS outcome
 FROM base.audit;
+
+COMMENT ON VIEW main.audit IS 'Changes over the API, and what a key was not allowed to change.';
