@@ -1,7 +1,8 @@
 PYTHON ?= .venv/bin/python
 BIN := $(dir $(PYTHON))
 
-.PHONY: install check test soak docs docs-dialects bench format
+.PHONY: install check test docs docs-dialects bench format
+.PHONY: soak soak-kills soak-store soak-jury soak-api soak-rest
 
 install:
 	python3 -m venv .venv
@@ -16,11 +17,27 @@ check:
 test:
 	$(PYTHON) -m pytest -n logical
 
-soak:
-	TRACEJURY_REPLAY=1000:10 TRACEJURY_KILLS=200 $(PYTHON) -m pytest -n 0 -m slow \
-		--override-ini timeout=3600 tests
-	TRACEJURY_REPLAY=1000:10 TRACEJURY_KILLS=200 $(PYTHON) -m pytest -n 0 \
-		--override-ini timeout=3600 tests/e2e/test_kill.py tests/property/test_replay.py
+# The long proofs, each by itself; docs/promises.md says what they prove.
+soak: soak-kills soak-store soak-jury soak-api soak-rest
+
+SLOW := $(PYTHON) -m pytest -n 0 --override-ini timeout=7200 -m
+
+soak-kills:
+	TRACEJURY_KILLS=200 $(SLOW) "slow or not slow" tests/e2e/test_kill.py
+	$(SLOW) slow tests/e2e/test_jury_kill.py tests/e2e/test_judge_kill.py tests/e2e/test_runs_kill.py
+
+soak-store:
+	$(SLOW) slow tests/store
+
+soak-jury:
+	$(SLOW) slow tests/e2e/test_sql_bombs.py tests/e2e/test_judge_faults.py
+
+soak-api:
+	$(SLOW) slow tests/api
+
+soak-rest:
+	TRACEJURY_REPLAY=1000:10 $(SLOW) "slow or not slow" tests/property/test_replay.py
+	$(SLOW) slow tests/e2e/test_definitions.py tests/e2e/test_export.py tests/e2e/test_judge.py tests/e2e/test_plugins.py
 
 docs:
 	$(PYTHON) -m pytest tests/docs
