@@ -17,6 +17,7 @@ from tracejury.errors import TracejuryError
 from tracejury.evaluator import Evaluator, run_evaluator, start_evaluator
 from tracejury.result import Failure, Outcome, Score, Skip, outcome_to_json
 from tracejury.trace import Trace
+from tracejury_collector import failpoints
 from tracejury_collector.jury.confinement import Surroundings
 from tracejury_collector.jury.progress import Progress
 from tracejury_collector.jury.protocol import JobOrder, JudgeOrder, outcome_item
@@ -120,6 +121,7 @@ class Bench:
         elif isinstance(trace, Failure):
             outcome = trace
         else:
+            failpoints.reach("jury.evaluating")
             limit_s = member.timeout_s if self._ends_late else None
             with told_of({"tracejury.evaluator": member.name}):
                 outcome = _judge(member.evaluator, trace, member.criteria, limit_s)

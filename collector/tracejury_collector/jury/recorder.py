@@ -11,6 +11,7 @@ from dataclasses import replace
 import duckdb
 
 from tracejury.result import Failure, Outcome
+from tracejury_collector import failpoints
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.jury.jobs import Job
 from tracejury_collector.store.database import Database
@@ -106,6 +107,7 @@ class Recorder:
         try:
             write = await asyncio.to_thread(ResultsWrite, results)
             await asyncio.wrap_future(self._db.write(write))
+            failpoints.reach("store.recorded")
         except (Unavailable, duckdb.Error, OSError) as error:
             log.warning("%d results cannot be written now: %s", len(results), error)
             return False

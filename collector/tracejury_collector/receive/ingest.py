@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from tracejury_collector import failpoints
 from tracejury_collector.config import Limits
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.receive import replies
@@ -107,6 +108,7 @@ class Ingest:
         prepared = await self._prepare(request, reservation)
         if request.signal in _STORE_SIGNALS:
             await self._commit(_STORE_SIGNALS[request.signal], prepared, reservation.arrived_ns)
+            failpoints.reach("receiver.acknowledging")
         return replies.success(
             request.signal, request.encoding, prepared.rejected, prepared.message
         )
@@ -121,6 +123,7 @@ class Ingest:
             await self._admission.enter(own=reservation.size, extra=0)
             loop = asyncio.get_running_loop()
             prepared = await loop.run_in_executor(self._threads, self._decode, request)
+            failpoints.reach("receiver.decoded")
             if prepared.payload is not None:
                 reservation.force_to(len(request.body) + prepared.payload.size)
             return prepared

@@ -18,6 +18,7 @@ import orjson
 import pyarrow as pa
 
 from tracejury.errors import TracejuryError
+from tracejury_collector import failpoints
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.ipc import read_frame, write_frame
 from tracejury_collector.keys.ring import Reason
@@ -156,6 +157,7 @@ class StoreClient:
     def _send(self, pending: _Pending) -> None:
         if self._writer:
             write_frame(self._writer, pending.header, pending.payload)
+            failpoints.reach("receiver.handed-over")
 
     async def _stay_connected(self) -> None:
         delay_s = _FIRST_DELAY_S

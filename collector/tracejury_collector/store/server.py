@@ -17,6 +17,7 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from tracejury.errors import TracejuryError
+from tracejury_collector import failpoints
 from tracejury_collector.errors import MalformedRequest, RequestError
 from tracejury_collector.ipc import read_frame, write_frame
 from tracejury_collector.keys.ring import Reason
@@ -178,6 +179,7 @@ class ReceiverDesk:
             reply = {"op": "failed", "error": str(error), "retry": retry}
             _log.warning("%s failed: %s", request.op, error)
         with contextlib.suppress(OSError):
+            failpoints.reach("store.answering", lambda: writer.write(b"\0"))
             write_frame(writer, {**reply, "id": request.id})
             await writer.drain()
 

@@ -15,6 +15,7 @@ import duckdb
 import orjson
 
 from tracejury.errors import TracejuryError
+from tracejury_collector import failpoints
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.store.instance import Instance
 from tracejury_collector.store.opening import is_starved
@@ -219,7 +220,9 @@ class Writer:
                 raise _Blamed(write, error) from error
         attempt.counters = self._committed + self._tallied
         connection.execute(_LEDGER, [attempt.commit_id, orjson.dumps(attempt.counters).decode()])
+        failpoints.reach("store.committing")
         connection.execute("COMMIT")
+        failpoints.reach("store.committed")
 
     def _reopen(self, reason: Exception) -> None:
         """Open the file anew, however long that takes; what the disk says then holds."""

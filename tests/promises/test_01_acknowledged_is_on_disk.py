@@ -1,0 +1,101 @@
+"""Promise 1: what was acknowledged outlives the death of any process at any moment."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.helpers.accounting import check_metrics, check_persisted
+from tests.helpers.failpoints import Failpoint, failpoints_in
+from tests.helpers.senders import SPANS_PER_TRACE, Sender, sending
+from tests.helpers.service import FAST, RunningService, eventually, running_service
+
+KILLS = int(os.environ.get("TRACEJURY_KILLS", "20"))
+CONFIG = f"{FAST}database: {{checkpoint_wal: 65536}}\n"  # a checkpoint after every few commits
+RECEIVER = ("receiver.decoded", "receiver.handed-over", "receiver.acknowledging")
+STORE = ("store.committing", "store.committed", "store.answering", "store.recorded")
+JURY = ("jury.evaluating",)
+LONGEST_COMMIT_MS = 25
+
+SAME_DECISION_TWICE = (
+    "SELECT rule, target_id, revision FROM decisions GROUP BY ALL HAVING count(*) > 1"
+)
+SAME_RESULT_TWICE = (
+    "SELECT evaluator, trace_id, revision FROM scores_history GROUP BY ALL HAVING count(*) > 1"
+)
+UNJUDGED = (
+    "SELECT count(*) FROM decisions d LEFT JOIN scores_history s "
+    "ON s.trace_id = d.target_id AND s.revision = d.revision "
+    "WHERE d.outcome = 'selected' AND s.trace_id IS NULL"
+)
+
+
+def rounds(kills: int) -> list[list[Failpoint]]:
+    """Return what is to die together: one process of each kind; the store at times in a commit."""
+    random = Random(kills)
+    found = []
+    for number in range(-(-kills // 3)):
+        store = Failpoint(name=STORE[number // 2 % len(STORE)])
+        if number % 2:  # inside a commit, or in the checkpoint that may follow it
+            store = Failpoint(name=STORE[0], delay_ms=random.uniform(1, LONGEST_COMMIT_MS))
+        receiver = Failpoint(name=RECEIVER[number % len(RECEIVER)])
+        found.append([receiver, store, Failpoint(name=JURY[0])])
+    return found
+
+
+@pytest.mark.timeout(120 + 10 * KILLS)
+def test_nothing_acknowledged_is_lost_or_doubled_wherever_processes_die(tmp_path: Path) -> None:
+    with failpoints_in(tmp_path / "failpoints") as points, running_service(tmp_path, CONFIG) as s:
+        with sending(s) as senders:
+            for together in rounds(KILLS):
+                points.kill(s, *together)
+                _wait_for_acknowledgements(s, senders)
+            s.process.kill()
+            s.restart()
+            _wait_for_acknowledgements(s, senders)
+        eventually(s.is_ready, "ready again", log=s.log)
+        _check_spans(s, senders)
+        _check_judged(s)
+        check_metrics(s.client, s.api)
+    check_persisted(s.database)
+
+
+def _wait_for_acknowledgements(service: RunningService, senders: list[Sender]) -> None:
+    before = [len(sender.acknowledged) for sender in senders]
+    eventually(
+        lambda: all(len(s.acknowledged) > n for s, n in zip(senders, before, strict=True)),
+        "every sender is served again",
+        timeout_s=60,
+        log=service.log,
+    )
+
+
+def _check_spans(service: RunningService, senders: list[Sender]) -> None:
+    stored = Counter(trace for (trace,) in service.sql("SELECT trace_id FROM spans"))
+    for sender in senders:
+        assert sender.refused == []
+        assert [t for t in sender.acknowledged if stored[t] != SPANS_PER_TRACE] == []
+    assert [t for t, count in stored.items() if count != SPANS_PER_TRACE] == []
+
+
+def _check_judged(service: RunningService) -> None:
+    """Every trace is decided on and judged, nothing twice."""
+    traces = service.sql("SELECT count(DISTINCT trace_id) FROM spans")
+    eventually(
+        lambda: service.sql("SELECT count(DISTINCT target_id) FROM decisions") == traces,
+        "every finished trace is decided",
+        timeout_s=60,
+        log=service.log,
+    )
+    eventually(
+        lambda: service.sql(UNJUDGED) == [[0]],
+        "every selected trace is judged",
+        timeout_s=60,
+        log=service.log,
+    )
+    assert service.sql(SAME_DECISION_TWICE) == []
+    assert service.sql(SAME_RESULT_TWICE) == []
