@@ -18,13 +18,16 @@ test:
 	$(PYTHON) -m pytest -n logical
 
 # The long proofs, each by itself; docs/promises.md says what they prove.
-soak: soak-kills soak-store soak-jury soak-api soak-rest
+soak: soak-kills soak-receive soak-store soak-jury soak-api soak-rest
 
 SLOW := $(PYTHON) -m pytest -n 0 --override-ini timeout=7200 -m
 
 soak-kills:
-	TRACEJURY_KILLS=200 $(SLOW) "slow or not slow" tests/e2e/test_kill.py
+	TRACEJURY_KILLS=200 $(SLOW) "slow or not slow" tests/promises/test_01_*.py tests/e2e/test_kill.py
 	$(SLOW) slow tests/e2e/test_jury_kill.py tests/e2e/test_judge_kill.py tests/e2e/test_runs_kill.py
+
+soak-receive:
+	$(SLOW) slow tests/promises/test_0[235-9]_*.py tests/promises/test_1[0126]_*.py
 
 soak-store:
 	$(SLOW) slow tests/store

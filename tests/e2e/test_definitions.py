@@ -16,9 +16,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, Sp
 from opentelemetry.trace import format_trace_id
 from typer.testing import CliRunner
 
-from tests.e2e.test_kill import kill
 from tests.helpers.judges import KEY, Received, ScriptedJudge, serve_judge
-from tests.helpers.service import FAST, RunningService, eventually, running_service
+from tests.helpers.service import FAST, RunningService, eventually, kill, running_service
 from tracejury.cli import app
 
 PLUGIN = """

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.e2e.test_kill import trace_request
+from tests.helpers.senders import trace_request
 from tests.helpers.service import FAST, RunningService, eventually, running_service
 
 TRACES = 30

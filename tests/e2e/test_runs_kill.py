@@ -10,9 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.e2e.test_kill import kill
 from tests.helpers.judges import KEY, ScriptedJudge, serve_judge
-from tests.helpers.service import FAST, RunningService, eventually, running_service
+from tests.helpers.service import FAST, RunningService, eventually, kill, running_service
 
 TRACES = 400
 CONCURRENCY = 4

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.e2e.test_kill import SPANS_PER_TRACE, Sender, pid_of
-from tests.helpers.service import FAST, RunningService, eventually, running_service
+from tests.helpers.senders import SPANS_PER_TRACE, Sender, sending, wait_for_acknowledgements
+from tests.helpers.service import FAST, RunningService, eventually, pid_of, running_service
 from tracejury_collector.store.watch import STUCK_S
 
 SETTINGS = f"{FAST}sql: {{timeout: 1s}}\n"
@@ -37,37 +37,33 @@ def wait_for_another_store(service: RunningService, before: int | None) -> None:
     eventually(service.is_ready, "the service is ready again", timeout_s=60, log=service.log)
 
 
-def assert_nothing_was_lost(service: RunningService, sender: Sender) -> None:
-    sender.stop.set()
-    sender.join(30)
-    assert sender.refused == []
+def assert_nothing_was_lost(service: RunningService, senders: list[Sender]) -> None:
     stored = Counter(trace for (trace,) in service.sql("SELECT trace_id FROM spans"))
-    assert [t for t in sender.acknowledged if stored[t] != SPANS_PER_TRACE] == []
+    for sender in senders:
+        assert sender.refused == []
+        assert [t for t in sender.acknowledged if stored[t] != SPANS_PER_TRACE] == []
 
 
 def test_a_query_that_no_interrupt_stops_ends_the_store_which_comes_back(tmp_path: Path) -> None:
     with running_service(tmp_path, SETTINGS) as service:
-        sender = Sender(service.otlp_http)
-        sender.start()
-        before = pid_of(service, "store")
-        answer = ask(service, STUCK)
-        assert answer is None or answer.json()["code"] == "sql_refused"
-        wait_for_another_store(service, before)
-        assert "cannot be stopped" in service.log()
-        kept = len(sender.acknowledged)
-        eventually(lambda: len(sender.acknowledged) > kept, "spans are taken", log=service.log)
-        assert_nothing_was_lost(service, sender)
+        with sending(service) as senders:
+            before = pid_of(service, "store")
+            answer = ask(service, STUCK)
+            assert answer is None or answer.json()["code"] == "sql_refused"
+            wait_for_another_store(service, before)
+            assert "cannot be stopped" in service.log()
+            wait_for_acknowledgements(service, senders)
+        assert_nothing_was_lost(service, senders)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_every_bomb_is_ended_and_ingest_goes_on(tmp_path: Path) -> None:
     with running_service(tmp_path, SETTINGS) as service:
-        sender = Sender(service.otlp_http)
-        sender.start()
-        for bomb in BOMBS:
-            answer = ask(service, bomb)
-            assert answer is None or answer.status_code == 422, f"{bomb}: {answer.text}"
-            time.sleep(STUCK_S)  # until it has stopped after all, or has ended the store
-            eventually(service.is_ready, f"ready after {bomb}", timeout_s=60, log=service.log)
-        assert_nothing_was_lost(service, sender)
+        with sending(service) as senders:
+            for bomb in BOMBS:
+                answer = ask(service, bomb)
+                assert answer is None or answer.status_code == 422, f"{bomb}: {answer.text}"
+                time.sleep(STUCK_S)  # until it has stopped after all, or has ended the store
+                eventually(service.is_ready, f"ready after {bomb}", timeout_s=60, log=service.log)
+        assert_nothing_was_lost(service, senders)

@@ -12,7 +12,7 @@ import grpc
 import httpx
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from tests.helpers.service import RunningService
+from tests.helpers.service import RunningService, eventually
 
 SPANS_PER_TRACE = 4
 PAUSE_S = 0.01
@@ -125,3 +125,14 @@ def sending(service: RunningService, *, copies: int = 1) -> Iterator[list[Sender
         finally:
             for sender in senders:
                 sender.end()
+
+
+def wait_for_acknowledgements(service: RunningService, senders: list[Sender]) -> None:
+    """Wait until each sender has had another trace acknowledged."""
+    before = [len(sender.acknowledged) for sender in senders]
+    eventually(
+        lambda: all(len(s.acknowledged) > n for s, n in zip(senders, before, strict=True)),
+        "every sender is served again",
+        timeout_s=60,
+        log=service.log,
+    )

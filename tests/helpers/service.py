@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -138,3 +139,26 @@ def eventually(
         if time.monotonic() > deadline_s:
             raise AssertionError(f"not within {timeout_s} s: {what}\n{log()[-4000:]}")
         time.sleep(0.05)
+
+
+def pid_of(service: RunningService, name: str) -> int | None:
+    """Return the process id of a child, if it lives."""
+    child = service.children().get(name)
+    return child.pid if child else None
+
+
+def kill(service: RunningService, name: str) -> None:
+    """Kill a process and wait until it is replaced: a child by the supervisor, which by us."""
+    if name == "supervisor":
+        service.process.kill()
+        service.restart()
+        return
+    eventually(lambda: pid_of(service, name), f"{name} lives", log=service.log)
+    killed = pid_of(service, name)
+    assert killed
+    os.kill(killed, signal.SIGKILL)
+    eventually(
+        lambda: pid_of(service, name) not in (None, killed),
+        f"{name} is replaced",
+        log=service.log,
+    )

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from tests.helpers.accounting import check_metrics, check_persisted
 from tests.helpers.failpoints import Failpoint, failpoints_in
-from tests.helpers.senders import SPANS_PER_TRACE, Sender, sending
+from tests.helpers.senders import SPANS_PER_TRACE, Sender, sending, wait_for_acknowledgements
 from tests.helpers.service import FAST, RunningService, eventually, running_service
+from tests.promises.accounting import assert_accounts, assert_kept
 
 KILLS = int(os.environ.get("TRACEJURY_KILLS", "20"))
 CONFIG = f"{FAST}database: {{checkpoint_wal: 65536}}\n"  # a checkpoint after every few commits
-RECEIVER = ("receiver.decoded", "receiver.handed-over", "receiver.acknowledging")
-STORE = ("store.committing", "store.committed", "store.answering", "store.recorded")
-JURY = ("jury.evaluating",)
 LONGEST_COMMIT_MS = 25
+INSIDE = "store.committing, later"
+"""In the middle of a commit, or of the checkpoint that follows it."""
+
+TOGETHER = (
+    ("receiver.decoded", "store.committing"),
+    ("receiver.handed-over", "store.committed"),
+    ("receiver.acknowledging", INSIDE),
+    ("receiver.decoded", "jury.evaluating"),
+    ("receiver.handed-over", "store.answering"),
+    ("receiver.acknowledging", INSIDE),
+    ("receiver.decoded", "store.recorded"),
+    ("receiver.handed-over",),
+    ("receiver.acknowledging", INSIDE),
+    ("receiver.decoded",),
+    ("receiver.handed-over", "jury.evaluating"),
+    ("receiver.acknowledging",),
+)
+"""Where processes die together, again and again."""
 
 SAME_DECISION_TWICE = (
     "SELECT rule, target_id, revision FROM decisions GROUP BY ALL HAVING count(*) > 1"
@@ -34,17 +51,20 @@ UNJUDGED = (
 )
 
 
-def rounds(kills: int) -> list[list[Failpoint]]:
-    """Return what is to die together: one process of each kind; the store at times in a commit."""
+def rounds(kills: int) -> Iterator[list[Failpoint]]:
+    """Yield the points of each round, until as many processes have died."""
     random = Random(kills)
-    found = []
-    for number in range(-(-kills // 3)):
-        store = Failpoint(name=STORE[number // 2 % len(STORE)])
-        if number % 2:  # inside a commit, or in the checkpoint that may follow it
-            store = Failpoint(name=STORE[0], delay_ms=random.uniform(1, LONGEST_COMMIT_MS))
-        receiver = Failpoint(name=RECEIVER[number % len(RECEIVER)])
-        found.append([receiver, store, Failpoint(name=JURY[0])])
-    return found
+    dead = 0
+    for names in itertools.cycle(TOGETHER):
+        if dead >= kills:
+            return
+        dead += len(names)
+        yield [
+            Failpoint(name=name.partition(",")[0], delay_ms=random.uniform(1, LONGEST_COMMIT_MS))
+            if name == INSIDE
+            else Failpoint(name=name)
+            for name in names
+        ]
 
 
 @pytest.mark.timeout(120 + 10 * KILLS)
@@ -53,25 +73,12 @@ def test_nothing_acknowledged_is_lost_or_doubled_wherever_processes_die(tmp_path
         with sending(s) as senders:
             for together in rounds(KILLS):
                 points.kill(s, *together)
-                _wait_for_acknowledgements(s, senders)
-            s.process.kill()
-            s.restart()
-            _wait_for_acknowledgements(s, senders)
+                wait_for_acknowledgements(s, senders)
         eventually(s.is_ready, "ready again", log=s.log)
         _check_spans(s, senders)
         _check_judged(s)
-        check_metrics(s.client, s.api)
-    check_persisted(s.database)
-
-
-def _wait_for_acknowledgements(service: RunningService, senders: list[Sender]) -> None:
-    before = [len(sender.acknowledged) for sender in senders]
-    eventually(
-        lambda: all(len(s.acknowledged) > n for s, n in zip(senders, before, strict=True)),
-        "every sender is served again",
-        timeout_s=60,
-        log=service.log,
-    )
+        assert_accounts(s)
+    assert_kept(s.database)
 
 
 def _check_spans(service: RunningService, senders: list[Sender]) -> None:
