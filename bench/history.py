@@ -16,7 +16,7 @@ from pathlib import Path
 
 import duckdb
 from rich.progress import track
-from run import load, service, target
+from running import load, service, target
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from run import LOAD, Service, service, target
+from running import LOAD, Service, service, target
 
 SCAN = "SELECT count(*), sum(length(attributes)) FROM spans WHERE attributes LIKE '%nothing%'"
 BY_MODEL = """

@@ -10,162 +10,70 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import socket
-import subprocess
-import sys
-import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import psutil
+from rich.console import Console
+from rich.table import Table
+from running import Service, load, service, target
+from usage import Usage, per_10k
+from visible import Visibility
 
-LOAD = Path(__file__).with_name("otlp_load.py")
 JUDGED_SPANS = "SELECT count(DISTINCT trace_id) FROM scores_history"
+WARM_UP = ("--spans", "10240")
+NO_JURY = "rules: {}\n"
 
 
-@dataclass(frozen=True)
-class Service:
-    """A running service and where to reach it."""
-
-    process: subprocess.Popen[bytes]
-    grpc: str
-    http: str
-    api: str
-    database: Path
-
-    def get(self, path: str) -> str:
-        """Return the body of GET `path` of the API."""
-        with urllib.request.urlopen(f"{self.api}{path}", timeout=30) as response:
-            text: str = response.read().decode()
-        return text
-
-    def scalar(self, sql: str) -> Any:
-        """Return the first value of a query through the SQL door."""
-        body = json.dumps({"sql": sql}).encode()
-        request = urllib.request.Request(
-            f"{self.api}/api/sql", body, {"Content-Type": "application/json"}
-        )
-        with urllib.request.urlopen(request, timeout=60) as response:
-            return json.load(response)["rows"][0][0]
-
-    def processes(self) -> dict[str, psutil.Process]:
-        """Return the supervisor and its children by name."""
-        parent = psutil.Process(self.process.pid)
-        named = {"supervisor": parent}
-        for child in parent.children():
-            with contextlib.suppress(psutil.Error, IndexError):
-                named[child.cmdline()[-1]] = child
-        return named
-
-    def resident_mb(self) -> dict[str, float]:
-        """Return each process's resident memory in MB; pages that several share count once."""
-        sizes = {
-            name: round(process.memory_full_info().pss / 1e6, 1)
-            for name, process in self.processes().items()
-        }
-        return {**sizes, "all": round(sum(sizes.values()), 1)}
-
-
-@contextlib.contextmanager
-def service(config: str = "", storage: Path | None = None) -> Iterator[Service]:
-    """Start the service on free ports with a temporary database, or with that in `storage`."""
-    with tempfile.TemporaryDirectory(prefix="tracejury-bench-") as name:
-        directory = Path(name)
-        ports = free_ports(3)
-        listen = [f"127.0.0.1:{port}" for port in ports]
-        database = storage.absolute() if storage else directory / "bench.duckdb"
-        (directory / "tracejury.yaml").write_text(
-            f"storage: {database}\n"
-            f"listen: {{grpc: '{listen[0]}', otlp_http: '{listen[1]}', api: '{listen[2]}'}}\n"
-            + config
-        )
-        command = [sys.executable, "-m", "tracejury.cli", "serve", "--config"]
-        process = subprocess.Popen(
-            [*command, str(directory / "tracejury.yaml")], stderr=subprocess.DEVNULL
-        )
-        try:
-            running = Service(
-                process, listen[0], f"http://{listen[1]}", f"http://{listen[2]}", database
-            )
-            await_ready(running)
-            yield running
-        finally:
-            process.terminate()
-            process.wait(30)
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports that were free a moment ago."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-
-
-def await_ready(running: Service, timeout_s: float = 30) -> None:
-    """Wait until the service answers /readyz."""
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        with contextlib.suppress(OSError):
-            running.get("/readyz")
-            return
-        time.sleep(0.1)
-    raise TimeoutError("the service did not become ready")
-
-
-def load(*arguments: str) -> dict[str, Any]:
-    """Run the load generator and return its figures."""
-    done = subprocess.run(
-        [sys.executable, str(LOAD), *arguments], check=True, capture_output=True, text=True
-    )
-    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return figures
-
-
-def target(running: Service, transport: str) -> list[str]:
-    """Return the generator's arguments for a transport."""
-    if transport == "grpc":
-        return ["--grpc", running.grpc]
-    return ["--url", f"{running.http}/v1/traces"]
-
-
-def ingest(transport: str, spans: int, *extra: str) -> dict[str, Any]:
-    """Measure acknowledged and queryable spans/s with the jury off."""
-    with service("rules: {}\n") as running:
-        load(*target(running, transport), "--spans", "10240")
-        before = running.scalar("SELECT count(*) FROM spans")
-        started = time.perf_counter()
-        figures = load(
-            *target(running, transport),
-            *("--spans", str(spans), "--retry", "5", "--disk", str(running.database)),
-            *("--pid", str(running.process.pid), *extra),
-        )
-        while running.scalar("SELECT count(*) FROM spans") - before < figures["spans_acked"]:
+def ingest(transport: str, spans: int, *extra: str, config: str = NO_JURY) -> dict[str, Any]:
+    """Measure what it takes to acknowledge spans, to finish their traces, and to keep them."""
+    with service(config) as running, Usage(running.processes) as usage:
+        load(*target(running, transport), *WARM_UP)
+        running.finish()
+        before, used = running.scalar("SELECT count(*) FROM spans"), usage.look()
+        began = time.perf_counter()
+        command = (*target(running, transport), "--spans", str(spans), "--retry", "5")
+        figures = load(*command, *extra)
+        sent = figures["spans_acked"]
+        while running.scalar("SELECT count(*) FROM spans") - before < sent:
             time.sleep(0.05)
-        seen_s = time.perf_counter() - started
-        figures["queryable_per_s"] = round(
-            figures["spans_acked"] / max(figures["ack_wall_s"], seen_s - 1.5), 1
-        )
-        figures["resident_mb"] = running.resident_mb()
+        behind_s = max(0.0, time.perf_counter() - began - figures["ack_wall_s"] - _START_S)
+        figures["queryable_per_s"] = round(sent / (figures["ack_wall_s"] + behind_s), 1)
+        figures["cpu_s_per_10k"] = per_10k(used, usage.look(), sent)
+        running.finish()
+        figures["finished_cpu_s_per_10k"] = per_10k(used, usage.look(), sent)
+        figures["peak_mb"] = usage.peak_mb
+        running.stop()
+        figures["disk_b_per_span"] = round(running.database.stat().st_size / (before + sent), 1)
     return figures
+
+
+_START_S = 1.5  # the load generator's own start, inside of the time that is measured around it
+
+
+def half_load(transport: str, rate: int, seconds: int) -> dict[str, Any]:
+    """Measure how long answers take, and spans until they are visible, at `rate` spans/s."""
+    with service(NO_JURY) as running:
+        load(*target(running, transport), *WARM_UP)
+        with Visibility(running) as visibility:
+            spans = ("--spans", str(rate * seconds), "--rate", str(rate))
+            figures = load(*target(running, transport), *spans)
+        return figures | {"rate": rate, "visible_ms": visibility.figures()}
 
 
 def judging(rate: int, seconds: int) -> dict[str, Any]:
     """Measure whether judging every trace keeps up with `rate` spans/s."""
-    with service() as running:
+    with service() as running, Usage(running.processes) as usage:
+        used = usage.look()
         figures = load(
             *target(running, "http"),
             *("--spans", str(rate * seconds), "--rate", str(rate), "--batch", "512"),
         )
         ended = time.monotonic()
         traces = running.scalar("SELECT count(DISTINCT trace_id) FROM spans")
-        judged_at_end = running.scalar(JUDGED_SPANS)
-        judged = judged_at_end
+        judged = running.scalar(JUDGED_SPANS)
         while judged < traces and time.monotonic() - ended < 60:
             time.sleep(0.25)
             judged = running.scalar(JUDGED_SPANS)
@@ -180,7 +88,8 @@ def judging(rate: int, seconds: int) -> dict[str, Any]:
             "judged": judged,
             "catch_up_s": round(time.monotonic() - ended, 2),
             "root_to_result_median_s": round(lag_s or 0.0, 3),
-            "resident_mb": running.resident_mb(),
+            "cpu_s_per_10k": per_10k(used, usage.look(), figures["spans_acked"]),
+            "peak_mb": usage.peak_mb,
         }
 
 
@@ -204,18 +113,61 @@ def answers(running: Service) -> bool:
     request = urllib.request.Request(
         f"{running.http}/v1/traces", b"{}", {"Content-Type": "application/json"}
     )
-    try:
+    with contextlib.suppress(OSError):
         running.get("/readyz")
         with urllib.request.urlopen(request, timeout=10) as response:
             return bool(response.status == 200)
-    except OSError:
-        return False
+    return False
 
 
 def keeps_up(figures: dict[str, Any]) -> bool:
     """Say whether all was sent at the wanted rate and judged within 3 s past `after_root`."""
     sent = figures["acked_per_s"] > 0.95 * figures["rate"]
     return sent and figures["judged"] == figures["traces"] and figures["catch_up_s"] < 6.5
+
+
+def ingests(spans: int) -> dict[str, Callable[[], dict[str, Any]]]:
+    """Return the ways of sending that are compared, by what they are called."""
+    return {
+        "http": lambda: ingest("http", spans),
+        "grpc": lambda: ingest("grpc", spans),
+        "http, a trace a request": lambda: ingest("http", spans // 2, "--batch", "trace"),
+        "grpc, a trace a request": lambda: ingest("grpc", spans // 2, "--batch", "trace"),
+        "http, 2 receivers": lambda: ingest(
+            "http", spans, "--concurrency", "8", config=f"{NO_JURY}receivers: 2\n"
+        ),
+    }
+
+
+def ingest_table(found: dict[str, dict[str, Any]], walk: int) -> Table:
+    """Return what receiving came to, a row for each way of sending."""
+    columns = (
+        *("sending", "acknowledged/s", "ratio", "queryable/s", "ratio", "p50 ms", "p99 ms"),
+        *("CPU s/10k", "with assembly", "peak MB", "bytes/span"),
+    )
+    table = Table(*columns, title=f"receiving; ratios to parse + walk, {walk:,} spans/s")
+    for name, figures in found.items():
+        acked, queryable = figures["acked_per_s"], figures["queryable_per_s"]
+        table.add_row(
+            *(name, f"{acked:,.0f}", f"{acked / walk:.3f}"),
+            *(f"{queryable:,.0f}", f"{queryable / walk:.3f}"),
+            *(f"{figures['lat_p50_ms']:.0f}", f"{figures['lat_p99_ms']:.0f}"),
+            *(f"{figures['cpu_s_per_10k']['all']:.2f}",),
+            *(f"{figures['finished_cpu_s_per_10k']['all']:.2f}",),
+            *(f"{figures['peak_mb']['all']:.0f}", f"{figures['disk_b_per_span']:.0f}"),
+        )
+    return table
+
+
+def process_table(found: dict[str, dict[str, Any]]) -> Table:
+    """Return the processor time of each process, a row for each way of sending."""
+    names = sorted({name for f in found.values() for name in f["finished_cpu_s_per_10k"]})
+    table = Table("sending", *names, title="CPU s per 10,000 spans, until queryable / assembled")
+    for way, figures in found.items():
+        early, late = figures["cpu_s_per_10k"], figures["finished_cpu_s_per_10k"]
+        cells = (f"{early.get(n, 0):.2f} / {late[n]:.2f}" if n in late else "" for n in names)
+        table.add_row(way, *cells)
+    return table
 
 
 def main() -> None:
@@ -227,29 +179,30 @@ def main() -> None:
     options = parser.parse_args()
     spans = options.spans // 10 if options.quick else options.spans
     seconds = 5 if options.quick else 20
+    console = Console(width=150)
 
     reference = load("--decode-bench")
     walk = reference["parse_walk_attrs_spans_per_s"]["median"]
-    print(f"reference: parse + walk {walk:,} spans/s")
-    figures: dict[str, Any] = {"reference": reference, "ingest": {}, "judging": []}
-    for transport in ("http", "grpc"):
-        found = ingest(transport, spans)
-        figures["ingest"][transport] = found
-        print(
-            f"{transport}: acknowledged {found['acked_per_s']:,.0f}/s, "
-            f"queryable {found['queryable_per_s']:,.0f}/s "
-            f"(ratio {found['acked_per_s'] / walk:.3f}), p50 {found['lat_p50_ms']} ms, "
-            f"p99 {found['lat_p99_ms']} ms, "
-            f"CPU {found['server_cpu_s_per_10k']} s per 10,000 spans, "
-            f"{found['disk_b_per_span']} bytes/span on disk, resident {found['resident_mb']}"
-        )
-    figures["recovery_s"] = recovery()
-    print(f"acknowledging again after kill -9, seconds: {figures['recovery_s']}")
-    for rate in (1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 8_000, 10_000):
-        judged = judging(rate, seconds)
+    figures: dict[str, Any] = {"reference": reference, "judging": []}
+    with console.status("receiving"):
+        found = figures["ingest"] = {name: way() for name, way in ingests(spans).items()}
+    console.print(ingest_table(found, walk), process_table(found))
+    rate = int(found["http"]["acked_per_s"] / 2)
+    with console.status("half load"):
+        half = figures["half_load"] = half_load("http", rate, seconds)
+    console.print(
+        f"at half load, {rate:,} spans/s: answers after {half['lat_p50_ms']} ms, "
+        f"p99 {half['lat_p99_ms']} ms; visible after {half['visible_ms']} ms"
+    )
+    with console.status("recovery"):
+        figures["recovery_s"] = recovery()
+    console.print(f"acknowledging again after kill -9, seconds: {figures['recovery_s']}")
+    for rate in (1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 8_000, 10_000, 12_000):
+        with console.status(f"judging at {rate:,} spans/s"):
+            judged = judging(rate, seconds)
         figures["judging"].append(judged)
         verdict = "keeps up" if keeps_up(judged) else "falls behind"
-        print(f"judging at {rate:,} spans/s: {verdict} {judged}")
+        console.print(f"judging at {rate:,} spans/s: {verdict} {judged}")
         if not keeps_up(judged):
             break
     if options.out:
