@@ -73,6 +73,7 @@ class ResultEventQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
+    project: str | None = Field(default=None, description="only of this project")
     evaluator: str | None = Field(default=None, description="only this evaluator's name")
     rule: str | None = Field(default=None, description="only this rule's name")
     outcome: Literal["score", "skip", "failure"] | None = Field(

@@ -35,7 +35,9 @@ class LabelQuery(ListQuery):
     trace_id: str | None = Field(default=None, description="on this trace or a span of it")
     span_id: str | None = Field(default=None, description="on this span")
     session_id: str | None = Field(default=None, description="on this session itself")
-    project: str | None = Field(default=None, description="of this project")
+    project: str | None = Field(
+        default=None, description="that say this project, or are on a trace of it"
+    )
     name: str | None = Field(default=None, description="of this name")
     verdict: Verdict | None = Field(default=None, description="that say this verdict")
     author: str | None = Field(default=None, description="by this author")

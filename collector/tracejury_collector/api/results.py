@@ -25,6 +25,7 @@ class ResultQuery(ListQuery):
     target_id: str | None = Field(
         default=None, description="only this trace, or this session: its project, a slash, its id"
     )
+    project: str | None = Field(default=None, description="on traces and sessions of this project")
     evaluator: str | None = Field(default=None, description="only this evaluator's name")
     rule: str | None = Field(default=None, description="only this rule's name")
     outcome: Literal["score", "skip", "failure"] | None = Field(
@@ -63,6 +64,7 @@ def _filter(query: ResultQuery, now_ns: int) -> reads.ResultFilter:
         superseded=query.superseded,
         trace_id=query.trace_id.lower() if query.trace_id else None,
         target_id=query.target_id,
+        project=query.project,
         evaluator=query.evaluator,
         rule=query.rule,
         outcome=query.outcome,

@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import orjson
 
+from tracejury_collector.session_ids import session_target
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.exports import last_position
 from tracejury_collector.store.reads import (
@@ -51,6 +52,7 @@ class TraceEvents:
 class ResultEvents:
     """Which results are told; None does not filter."""
 
+    project: str | None = None
     evaluator: str | None = None
     rule: str | None = None
     outcome: str | None = None
@@ -138,11 +140,31 @@ def next_results(db: Database, place: Place, wanted: ResultEvents) -> News:
     Raises: Unavailable.
     """
     params: dict[str, Any] = {**asdict(wanted), "after": place[0], "limit": PAGE}
+    project = params.pop("project")
     with db.read() as cursor:
         rows = fetch_rows(cursor.execute(statement("results_after"), params))
-    told: list[tuple[Place, Row]] = [((row.pop("position"),), row) for row in rows]
+        told: list[tuple[Place, Row]] = [((row.pop("position"),), row) for row in rows]
+        chosen = [(at, row) for at, row in told if row.pop("is_wanted")]
+        if project is not None:
+            places = _places_in_project(cursor, project, [row for _, row in chosen])
+            chosen = [chosen[n] for n in places]
     return News(
-        rows=[(at, row) for at, row in told if row.pop("is_wanted")],
+        rows=chosen,
         place=told[-1][0] if told else place,
         more=len(told) == PAGE,
     )
+
+
+def _places_in_project(
+    cursor: duckdb.DuckDBPyConnection, project: str, results: Sequence[Row]
+) -> list[int]:
+    """Return which of the results are on traces and sessions of a project."""
+    ids = orjson.dumps([row["trace_id"] for row in results]).decode()
+    cursor.execute(statement("traces_in_project"), {"project": project, "trace_ids": ids})
+    known = {trace_id for (trace_id,) in cursor.fetchall()}
+    sessions = session_target(project, "")
+    return [
+        n
+        for n, row in enumerate(results)
+        if row["trace_id"] in known or row["target_id"].startswith(sessions)
+    ]

@@ -19,6 +19,7 @@ from tracejury_collector.store.columns import (
     text_or_null,
 )
 from tracejury_collector.store.database import NOTHING, REDACTED, Database
+from tracejury_collector.store.reads import fetch_rows
 from tracejury_collector.store.registered import registered
 from tracejury_collector.store.statements import statement
 
@@ -180,7 +181,13 @@ def delete_label(db: Database, label_id: str, now_ns: int) -> bool:
 
 def list_labels(db: Database, wanted: LabelFilter) -> list[Row]:
     """Return labels, newest first."""
-    return db.rows("list_labels", asdict(wanted))
+    sql, params = statement("list_labels"), asdict(wanted)
+    if wanted.project is None:
+        del params["project"]
+    else:
+        sql = sql.replace("(true)", f"({statement('labels_of_project')})")
+    with db.read() as cursor:
+        return fetch_rows(cursor.execute(sql, params))
 
 
 def labels_of_trace(db: Database, trace_id: str) -> list[Row]:

@@ -11,6 +11,7 @@ import orjson
 import pyarrow as pa
 
 from tracejury_collector.errors import NotFound, SqlRefused, SqlTooLarge, Unavailable
+from tracejury_collector.session_ids import session_target
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.loading import Arrivals, SeqRange, load_arrivals
 from tracejury_collector.store.sqlguard import check_expression
@@ -21,6 +22,7 @@ Row = dict[str, Any]
 T = TypeVar("T")
 RESULTS_OF_TARGET = 10_000
 WHERE_LIMIT_S = 10.0
+_LOOK_RESULTS = 2048
 LIST_CHARACTERS = 500
 """Characters of an input or output that a list shows."""
 
@@ -43,6 +45,7 @@ class ResultFilter:
     """Which results a page holds; None does not filter. `before_*` name the last one seen."""
 
     superseded: bool = False
+    project: str | None = None
     trace_id: str | None = None
     target_id: str | None = None
     evaluator: str | None = None
@@ -178,7 +181,27 @@ def _execute_where(cursor: duckdb.DuckDBPyConnection, execute: Callable[[], T]) 
 
 def list_results(db: Database, wanted: ResultFilter) -> list[Row]:
     """Return results, newest first."""
-    return _rows(db, statement("list_results"), asdict(wanted))
+    sql, params = statement("list_results"), asdict(wanted)
+    del params["project"]
+    with db.read() as cursor:
+        if wanted.project is not None:
+            cursor.execute("BEGIN TRANSACTION READ ONLY")
+            params["places"] = _places_in_project(cursor, wanted)
+            sql = sql.replace("(true)", statement("results_at"))
+        return fetch_rows(cursor.execute(sql, params))
+
+
+def _places_in_project(cursor: duckdb.DuckDBPyConnection, wanted: ResultFilter) -> str:
+    """Return where the results of a page lie: among the newest, else among all of them."""
+    params = {**asdict(wanted), "session_prefix": session_target(wanted.project or "", "")}
+    newest = {"before_ns": wanted.before_ns, "results": _LOOK_RESULTS}
+    (floor_ns,) = cursor.execute(statement("results_reach_back"), newest).fetchall()[0]
+    for since_ns in (max(wanted.since_ns or 0, floor_ns or 0), wanted.since_ns):
+        cursor.execute(statement("page_results_of_project"), {**params, "since_ns": since_ns})
+        places = [place for (place,) in cursor.fetchall()]
+        if len(places) == wanted.limit:
+            break
+    return orjson.dumps(places).decode()
 
 
 def results_of_trace(db: Database, trace_id: str) -> list[Row]:
@@ -251,11 +274,6 @@ def load_extent(db: Database, extent: Extent) -> Arrivals:
 def count_open_traces(db: Database) -> int:
     """Return how many traces are not finished."""
     return int(db.rows("count_open_traces")[0]["open_traces"])
-
-
-def _rows(db: Database, sql: str, params: Row) -> list[Row]:
-    with db.read() as cursor:
-        return fetch_rows(cursor.execute(sql, params))
 
 
 def fetch_rows(cursor: duckdb.DuckDBPyConnection) -> list[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Annotated
@@ -14,7 +15,7 @@ from tracejury.cli import show
 from tracejury.cli.app import WRONG_USE, Json, Limit, Url, app, connected, example, fail
 from tracejury.client import Client
 from tracejury.errors import ApiError
-from tracejury.rest import Explanation, SessionExplanation
+from tracejury.rest import Explanation, SessionExplanation, TraceSummary
 
 PANEL = "Traces"
 _TRACE_ID = re.compile("[0-9a-fA-F]{32}")
@@ -31,6 +32,7 @@ def traces(
     where: Annotated[
         str | None, typer.Option(help="A condition over the columns of the view traces.")
     ] = None,
+    project: Annotated[str | None, typer.Option(help="Only of this project.")] = None,
     service: Annotated[str | None, typer.Option(help="Only this service.name.")] = None,
     session: Annotated[str | None, typer.Option(help="Only this session id.")] = None,
     since: Annotated[str | None, typer.Option(help="From then on: 1h, 2d or RFC 3339.")] = None,
@@ -49,11 +51,18 @@ def traces(
     if follow:
         if since or until or cursor:
             fail("--follow tells from now on: leave out --since, --until and --cursor", WRONG_USE)
-        _follow(url, where, service, session, json=json)
+        with suppress(KeyboardInterrupt), connected(url) as client:
+            _follow(
+                client.trace_events(
+                    where=where, project=project, service=service, session_id=session
+                ),
+                json=json,
+            )
         return
     with connected(url) as client:
         page = client.traces(
             where=where,
+            project=project,
             service=service,
             session_id=session,
             since=since,
@@ -64,16 +73,13 @@ def traces(
     terminal.print_json(page) if json else show.print_traces(page)
 
 
-def _follow(
-    url: str | None, where: str | None, service: str | None, session: str | None, *, json: bool
-) -> None:
-    """Print a line for each trace that begins or is finished; Ctrl-C is the end."""
-    with suppress(KeyboardInterrupt), connected(url) as client:
-        for trace in client.trace_events(where=where, service=service, session_id=session):
-            if json:
-                terminal.print_json(trace, on_one_line=True)
-            else:
-                show.print_event(trace)
+def _follow(found: Iterable[TraceSummary], *, json: bool) -> None:
+    """Print a line for each trace that begins or is finished."""
+    for trace in found:
+        if json:
+            terminal.print_json(trace, on_one_line=True)
+        else:
+            show.print_event(trace)
 
 
 @app.command(

@@ -17,6 +17,7 @@ class JudgingCalls:
         *,
         trace_id: str | None = None,
         target_id: str | None = None,
+        project: str | None = None,
         evaluator: str | None = None,
         rule: str | None = None,
         outcome: str | None = None,
@@ -33,6 +34,7 @@ class JudgingCalls:
         params = {
             "trace_id": trace_id,
             "target_id": target_id,
+            "project": project,
             "evaluator": evaluator,
             "rule": rule,
             "outcome": outcome,
@@ -50,6 +52,7 @@ class JudgingCalls:
     def result_events(
         self,
         *,
+        project: str | None = None,
         evaluator: str | None = None,
         rule: str | None = None,
         outcome: str | None = None,
@@ -60,7 +63,13 @@ class JudgingCalls:
 
         A service that goes away and comes back is waited for, and nothing is missed.
         """
-        params = {"evaluator": evaluator, "rule": rule, "outcome": outcome, "verdict": verdict}
+        params = {
+            "project": project,
+            "evaluator": evaluator,
+            "rule": rule,
+            "outcome": outcome,
+            "verdict": verdict,
+        }
         return Stream(
             path="/api/results/events", model=Result, params=params, patience_s=patience_s
         )

@@ -24,6 +24,7 @@ class TraceCalls:
         self,
         *,
         where: str | None = None,
+        project: str | None = None,
         service: str | None = None,
         session_id: str | None = None,
         since: str | None = None,
@@ -34,6 +35,7 @@ class TraceCalls:
         """Return one page of traces, newest first."""
         params = {
             "where": where,
+            "project": project,
             "service": service,
             "session_id": session_id,
             "since": since,

@@ -52,6 +52,7 @@ class Tools:
     def search_traces(
         self,
         where: Where = None,
+        project: Annotated[str | None, Field(description="only of this project")] = None,
         service: Annotated[str | None, Field(description="service.name of the agent")] = None,
         session_id: Annotated[str | None, Field(description="session or conversation id")] = None,
         since: Since = None,
@@ -63,6 +64,7 @@ class Tools:
         with self._asking() as client:
             found = client.traces(
                 where=where,
+                project=project,
                 service=service,
                 session_id=session_id,
                 since=since,
@@ -164,6 +166,7 @@ class Tools:
         rule: Annotated[str | None, Field(description="only this rule")] = None,
         evaluator: Annotated[str | None, Field(description="only this evaluator")] = None,
         service: Annotated[str | None, Field(description="only this service.name")] = None,
+        project: Annotated[str | None, Field(description="only this project")] = None,
         offset: Offset = 0,
     ) -> ToolResult:
         """Estimate how much of the live traffic passes, with 95 % intervals."""
@@ -176,6 +179,7 @@ class Tools:
                 rule=rule,
                 evaluator=evaluator,
                 service=service,
+                project=project,
             )
         shown, rest = shaping.page([_rate(item) for item in found.items], offset)
         hint = f"{len(shown)} of {len(found.items)} rates."

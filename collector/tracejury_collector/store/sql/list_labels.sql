@@ -1,4 +1,4 @@
--- One page of labels, newest first.
+-- One page of labels, newest first. `true` is replaced by what chooses by project.
 SELECT
     l.label_id, l.target_kind, l.trace_id, l.span_id, l.session_id, l.project, l.name, l.score,
     l.verdict, l.value, l.label, l.comment, l.author, l.source,
@@ -8,7 +8,7 @@ WHERE
     ($trace_id::VARCHAR IS NULL OR l.trace_id = $trace_id)
     AND ($span_id::VARCHAR IS NULL OR l.span_id = $span_id)
     AND ($session_id::VARCHAR IS NULL OR l.session_id = $session_id)
-    AND ($project::VARCHAR IS NULL OR l.project = $project)
+    AND (true)
     AND ($name::VARCHAR IS NULL OR l.name = $name)
     AND ($verdict::VARCHAR IS NULL OR l.verdict = $verdict)
     AND ($author::VARCHAR IS NULL OR l.author = $author)

@@ -1,4 +1,4 @@
--- One page of results, newest first.
+-- One page of results, newest first. `true` is replaced by what chooses by project.
 SELECT
     r.decision_id, r.evaluator, r.type, r.fingerprint, r.criteria_hash, r.target_kind, r.target_id, r.trace_id,
     r.revision, r.rule, r.run_id, r.trigger, r.outcome, r.score, r.verdict, r.reason, r.hits, r.misses,
@@ -7,6 +7,7 @@ SELECT
 FROM base.results AS r
 WHERE
     ($superseded OR NOT r.superseded)
+    AND (true)
     AND ($trace_id::VARCHAR IS NULL OR r.trace_id = $trace_id)
     AND ($target_id::VARCHAR IS NULL OR r.target_id = $target_id)
     AND ($evaluator::VARCHAR IS NULL OR r.evaluator = $evaluator)
