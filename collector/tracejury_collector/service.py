@@ -20,7 +20,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -40,6 +40,7 @@ from tracejury_collector.config import (
     without_jury,
     without_outward,
 )
+from tracejury_collector.environments import Role, environment_of, plain
 from tracejury_collector.errors import ConfigError
 from tracejury_collector.keys.model import Key, new_key
 from tracejury_collector.keys.needed import keys_required, refuse_open_network
@@ -87,6 +88,8 @@ class ChildSettings:
     keys_required: bool
     own_key: str
     own_secret: str
+    environment: Mapping[str, str]
+    """What is added to the plain variables that the process was started with."""
 
 
 def serve(config_path: str | None) -> int:
@@ -138,6 +141,7 @@ def _runtime(
             keys_required=keys_required(config),
             own_key=own.key.model_dump_json(),
             own_secret=own.secret,
+            environment={},
         )
 
 
@@ -145,7 +149,8 @@ def _described(config: Config, folder: Path) -> bytes:
     """Return the catalog of evaluators as JSON; no other child than store and jury needs it."""
     from tracejury_collector.jury.describe import describe
 
-    return describe(config, folder).model_dump_json().encode()
+    judging = environment_of("judge", config, os.environ)
+    return describe(config, folder, environ=judging).model_dump_json().encode()
 
 
 def _refuse_shared_ports(listen: Listen) -> None:
@@ -219,19 +224,33 @@ def _children(config: Config, settings: ChildSettings) -> list[ChildSpec]:
     storing = replace(settings, own_secret="")
     receiving = replace(storing, config=without_jury(config).model_dump_json())
     judging = replace(settings, config=without_outward(config).model_dump_json())
-    told = {
+    told: dict[Role, ChildSettings] = {
         "store": storing,
         "receiver": receiving,
         "jury": replace(judging, own_secret=""),
         "judge": judging,
     }
-    lines = {role: orjson.dumps(asdict(each)) for role, each in told.items()}
+    lines = {
+        role: orjson.dumps(
+            asdict(replace(each, environment=environment_of(role, config, os.environ)))
+        )
+        for role, each in told.items()
+    }
 
-    def child(role: str, number: int, stage: int, drain_s: float, *fds: int) -> ChildSpec:
+    environ = plain(os.environ)
+
+    def child(role: Role, number: int, stage: int, drain_s: float, *fds: int) -> ChildSpec:
         name = f"{role}-{number}" if number else role
         argv = (sys.executable, "-P", "-m", "tracejury_collector.service", role, name)
-        line = lines[role]
-        return ChildSpec(name=name, argv=argv, settings=line, fds=fds, stage=stage, drain_s=drain_s)
+        return ChildSpec(
+            name=name,
+            argv=argv,
+            settings=lines[role],
+            environ=environ,
+            fds=fds,
+            stage=stage,
+            drain_s=drain_s,
+        )
 
     receivers = [
         child("receiver", n, 0, RECEIVER_DRAIN_S, settings.otlp_http_fd)
@@ -258,6 +277,7 @@ def main(argv: list[str]) -> int:
     role, name = argv
     _log_to_stderr(name)
     settings = ChildSettings(**orjson.loads(sys.stdin.buffer.readline()))
+    os.environ.update(settings.environment)
     _dialects_in_force(settings)
     run = {"store": _run_store, "receiver": _run_receiver, "jury": _run_jury, "judge": _run_judge}[
         role

@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
 
@@ -29,13 +29,15 @@ RESTART_DELAY_MAX_S = 2.0
 class ChildSpec:
     """One process to keep alive.
 
-    `settings` is one line that the child reads from its standard input, which stays open for
-    as long as the supervisor lives. Low `stage`s are drained first, each within `drain_s`.
+    `environ` is the whole environment it starts with. `settings` is one line that the child reads
+    from its standard input, which stays open for as long as the supervisor lives. Low `stage`s are
+    drained first, each within `drain_s`.
     """
 
     name: str
     argv: Sequence[str]
     settings: bytes
+    environ: Mapping[str, str]
     fds: tuple[int, ...] = ()
     stage: int = 0
     drain_s: float = 4.0
@@ -59,7 +61,7 @@ class _Child:
         """Start the process and hand it its settings."""
         self.status_fd, write_fd = os.pipe()
         os.set_blocking(self.status_fd, False)
-        environ = {**os.environ, STATUS_FD_VARIABLE: str(write_fd)}
+        environ = {**self.spec.environ, STATUS_FD_VARIABLE: str(write_fd)}
         self.process = subprocess.Popen(
             self.spec.argv,
             stdin=subprocess.PIPE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 from urllib.parse import urlsplit
@@ -93,7 +93,21 @@ _USUAL: Final[Mapping[Provider, _Usual]] = {
 
 PROVIDER_URLS: Final[Mapping[Provider, str]] = {name: usual.url for name, usual in _USUAL.items()}
 
+OWN_VARIABLES: Final = (
+    "TRACEJURY_JUDGE_MODEL",
+    "TRACEJURY_JUDGE_BASE_URL",
+    "TRACEJURY_JUDGE_API_KEY",
+)
+"""The variables that say what judges are, where no configuration does."""
+
 _IN_FORCE: Final[list[JudgeEndpoint | None]] = [None]
+
+
+def usual_variables() -> Iterator[str]:
+    """Yield the variables that say where judges are asked, and with which key."""
+    yield from OWN_VARIABLES
+    for usual in _USUAL.values():
+        yield from (usual.url_variable, *usual.key_variables)
 
 
 def asked_by(evaluator: object) -> tuple[Asked, ...]:
@@ -113,11 +127,8 @@ def active_endpoint(environ: Mapping[str, str] = os.environ) -> JudgeEndpoint:
     The variables are TRACEJURY_JUDGE_MODEL, TRACEJURY_JUDGE_BASE_URL and
     TRACEJURY_JUDGE_API_KEY; URL and key are always taken from the same place.
     """
-    usual = JudgeEndpoint(
-        model=environ.get("TRACEJURY_JUDGE_MODEL", ""),
-        base_url=environ.get("TRACEJURY_JUDGE_BASE_URL", ""),
-        api_key=environ.get("TRACEJURY_JUDGE_API_KEY", ""),
-    )
+    model, base_url, api_key = (environ.get(name, "") for name in OWN_VARIABLES)
+    usual = JudgeEndpoint(model=model, base_url=base_url, api_key=api_key)
     given = _IN_FORCE[0] or usual
     pair = given if given.base_url or given.api_key else usual
     return JudgeEndpoint(

@@ -28,7 +28,9 @@ time.sleep(60)
 
 def child(name: str, log: Path, *, code: str = CHILD, stage: int = 0) -> ChildSpec:
     argv = (sys.executable, "-c", code, str(log))
-    return ChildSpec(name=name, argv=argv, settings=name.encode(), stage=stage, drain_s=5)
+    return ChildSpec(
+        name=name, argv=argv, settings=name.encode(), environ=os.environ, stage=stage, drain_s=5
+    )
 
 
 def lines(log: Path) -> list[list[str]]:

@@ -34,6 +34,7 @@ def _bytes(value: Any) -> Any:
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0)]
 SecondsFromZero = Annotated[float, BeforeValidator(_seconds), Field(ge=0)]
 Bytes = Annotated[int, BeforeValidator(_bytes), Field(gt=0)]
+VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Address = Annotated[str, Field(pattern=r"^(\[[0-9a-fA-F:]+\]|[^:\s]+):\d{1,5}$")]
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from tracejury_collector.config.fields import Address, Bytes, Seconds, Section
+from tracejury_collector.config.fields import Address, Bytes, Seconds, Section, VariableName
 from tracejury_evaluators.endpoint import JudgeEndpoint, resolve
 
 
@@ -122,6 +122,11 @@ class JurySettings(Section):
     timeout: Seconds = Field(default=30.0, description="longest run of one evaluator, in seconds")
     memory: Bytes = Field(
         default=2 << 30, description="address-space limit of a jury process, in bytes"
+    )
+    env: list[VariableName] = Field(
+        default=[],
+        description="environment variables that evaluators of `plugins` and `file://` may read; "
+        "what judges and `process` evaluators name, they get without it",
     )
     backlog: int = Field(
         default=100_000,

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -27,15 +27,22 @@ MAX_BYTES = 16 << 20
 _REMEDY = "leave what it does at import to its evaluators, or take it out of the configuration"
 
 
-def describe(config: Config, folder: Path, *, limit_s: float = DESCRIBE_S) -> Catalog:
+def describe(
+    config: Config,
+    folder: Path,
+    *,
+    environ: Mapping[str, str] | None = None,
+    limit_s: float = DESCRIBE_S,
+) -> Catalog:
     """Return what evaluators there are; plugins are imported in a process of their own.
 
-    `folder` is where the paths of plugins start.
+    `folder` is where the paths of plugins start; `environ` is all that plugins find in their
+    environment, left out what this process has.
     Raises: ConfigError naming the plugin or evaluator that cannot be used, and the remedy.
     """
     if not _has_plugins(config):
         return catalog_of(config, PluginRegistry(folder))
-    return describe_apart(config, folder, limit_s=limit_s)
+    return describe_apart(config, folder, environ=environ, limit_s=limit_s)
 
 
 def describe_apart(
@@ -43,13 +50,14 @@ def describe_apart(
     folder: Path,
     *,
     names: Collection[str] | None = None,
+    environ: Mapping[str, str] | None = None,
     limit_s: float = DESCRIBE_S,
 ) -> Catalog:
     """Return what a process of its own says of the evaluators; `names` leaves out the others.
 
     Raises: ConfigError as `describe` does.
     """
-    with _asked(config, folder, names) as process:
+    with _asked(config, folder, names, environ) as process:
         return _heard(process, time.monotonic() + limit_s, limit_s)
 
 
@@ -60,7 +68,10 @@ def _has_plugins(config: Config) -> bool:
 
 @contextlib.contextmanager
 def _asked(
-    config: Config, folder: Path, names: Collection[str] | None
+    config: Config,
+    folder: Path,
+    names: Collection[str] | None,
+    environ: Mapping[str, str] | None,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Give the process at work; it is ended with all that it started."""
     order = {
@@ -72,6 +83,7 @@ def _asked(
         [sys.executable, "-P", "-m", "tracejury_collector.jury.describing"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        env=None if environ is None else {**environ},
         start_new_session=True,
     )
     try:
