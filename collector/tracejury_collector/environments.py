@@ -13,7 +13,7 @@ Role = Literal["store", "receiver", "jury", "judge"]
 
 _PLAIN: Final = re.compile(
     r"PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|VIRTUAL_ENV|PYTHON[A-Z]+"
-    r"|LD_LIBRARY_PATH|LD_PRELOAD|SSL_CERT_(FILE|DIR)|TRACEJURY_LOG_LEVEL"
+    r"|LD_LIBRARY_PATH|LD_PRELOAD|SSL_CERT_(FILE|DIR)|TRACEJURY_(LOG_LEVEL|FAILPOINTS)"
 )
 """What a Python process needs to run; nobody puts secrets there."""
 _PROXIES: Final = re.compile(r"(https?|all|no)_proxy", re.IGNORECASE)
