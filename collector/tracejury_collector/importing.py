@@ -32,11 +32,15 @@ def make_ingest(
         if signal not in _STORED_AS:
             answer.set_result(_ingested(decoded, Appended(stored=0, duplicate=0)))
         elif decoded.table is None:
-            appender.account(_STORED_AS[signal], rejected=decoded.rejected)
+            appender.account(_STORED_AS[signal], rejected=decoded.rejected, reasons=decoded.reasons)
             answer.set_result(_ingested(decoded, Appended(stored=0, duplicate=0)))
         else:
             stored = appender.append(
-                _STORED_AS[signal], decoded.table, decoded.rejected, decoded.redacted
+                _STORED_AS[signal],
+                decoded.table,
+                decoded.rejected,
+                decoded.redacted,
+                decoded.reasons,
             )
             stored.add_done_callback(lambda done: _answer(answer, decoded, done))
         return answer

@@ -13,10 +13,10 @@ from tracejury.rest import DefinitionKind
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.key_measures import key_metrics
 from tracejury_collector.api.outward_measures import outward_metrics
-from tracejury_collector.api.storage import DELETED
+from tracejury_collector.api.storage import DELETED, rejected_records
 from tracejury_collector.api.storage_measures import storage_metrics
 from tracejury_collector.metrics import counter, gauge, gauges
-from tracejury_collector.store.database import REDACTED
+from tracejury_collector.store.database import REDACTED, REJECTED
 from tracejury_collector.store.reads import count_open_traces
 from tracejury_collector.store.runs import jobs_of_runs, running_runs
 from tracejury_collector.store.unread import Unread, list_unread
@@ -28,7 +28,9 @@ def service_metrics(context: ApiContext) -> Iterator[Metric]:
     """Yield the service's metrics as they are now."""
     counts = context.db.counters()
     records: dict[tuple[str, ...], int] = {
-        (s, name): n for (name, s), n in counts.items() if s not in (REDACTED, DELETED)
+        (s, name): n
+        for (name, s), n in counts.items()
+        if s not in (REDACTED, DELETED) and not s.startswith(REJECTED)
     }
     yield counter(
         "tracejury_records",
@@ -36,6 +38,12 @@ def service_metrics(context: ApiContext) -> Iterator[Metric]:
         "received = stored + duplicate + rejected + shed. Outlives restarts.",
         ["signal", "result"],
         records,
+    )
+    yield counter(
+        "tracejury_rejected",
+        "Spans and log records that were rejected, by why. Outlives restarts.",
+        ["signal", "reason"],
+        {(row.signal, row.reason): row.count for row in rejected_records(context)},
     )
     yield counter(
         "tracejury_redactions",

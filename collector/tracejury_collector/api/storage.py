@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from tracejury.rest import ProjectStorage, Storage
+from tracejury.rest import ProjectStorage, RejectedRecords, Storage
 from tracejury.view import rfc3339
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.dependencies import Context, problems
 from tracejury_collector.config import RetentionSettings
+from tracejury_collector.store.append import SIGNALS
+from tracejury_collector.store.database import REJECTED
 from tracejury_collector.store.storage import (
     ProjectSpace,
     count_rows,
@@ -21,6 +23,7 @@ router = APIRouter(tags=["operation"])
 DELETED = "deleted"
 """The signal under which deleted traces are counted, by why."""
 _MOST_PROJECTS = 1000
+_MOST_REASONS = 100
 
 
 @router.get("/api/storage", responses=problems())
@@ -38,6 +41,8 @@ def get_storage(context: Context) -> Storage:
         limit_bytes=retention.size,
         rows=count_rows(context.db),
         deleted=deleted_traces(context),
+        records=records(context),
+        rejected=rejected_records(context)[:_MOST_REASONS],
         projects=[
             _project(found, retention)
             for found in measure_projects(context.db, space.live_bytes)[:_MOST_PROJECTS]
@@ -49,6 +54,27 @@ def deleted_traces(context: ApiContext) -> dict[str, int]:
     """Return how many traces were deleted so far, by why."""
     counts = context.db.counters()
     return {name: count for (name, signal), count in counts.items() if signal == DELETED}
+
+
+def records(context: ApiContext) -> dict[str, dict[str, int]]:
+    """Return what became of what was received so far, by signal."""
+    counts = context.db.counters()
+    return {
+        signal: {name: count for (name, s), count in counts.items() if s == signal}
+        for signal in SIGNALS
+    }
+
+
+def rejected_records(context: ApiContext) -> list[RejectedRecords]:
+    """Return why spans and log records were rejected so far, the most frequent first."""
+    counts = context.db.counters()
+    found = [
+        RejectedRecords(signal=signal, reason=reason, count=count)
+        for signal in SIGNALS
+        for (reason, counted_as), count in counts.items()
+        if counted_as == f"{REJECTED}{signal}"
+    ]
+    return sorted(found, key=lambda row: -row.count)
 
 
 def _project(found: ProjectSpace, retention: RetentionSettings) -> ProjectStorage:

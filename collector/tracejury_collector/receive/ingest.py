@@ -43,6 +43,7 @@ class _Prepared(NamedTuple):
     rows: int
     rejected: int
     message: str
+    reasons: Mapping[str, int]
     redacted: Mapping[str, int]
 
 
@@ -141,7 +142,9 @@ class Ingest:
         )
         rows = decoded.table.num_rows if decoded.table is not None else 0
         payload = to_ipc(decoded.table) if decoded.table is not None and rows else None
-        return _Prepared(payload, rows, decoded.rejected, decoded.message, decoded.redacted)
+        return _Prepared(
+            payload, rows, decoded.rejected, decoded.message, decoded.reasons, decoded.redacted
+        )
 
     async def _commit(self, signal: StoreSignal, prepared: _Prepared, arrived_ns: int) -> None:
         rows, rejected = prepared.rows, prepared.rejected
@@ -154,10 +157,11 @@ class Ingest:
                     rejected=rejected,
                     arrived_ns=arrived_ns,
                     redacted=prepared.redacted,
+                    reasons=prepared.reasons,
                 )
             elif rejected:
                 async with asyncio.timeout(self.limits.commit):
-                    await self._store.account(signal, rejected=rejected)
+                    await self._store.account(signal, rejected=rejected, reasons=prepared.reasons)
         except (Unavailable, TimeoutError) as error:
             self._accounts.shed_items(signal, rows + rejected)
             raise Unavailable(str(error) or "the store did not answer in time") from error

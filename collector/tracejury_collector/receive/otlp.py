@@ -25,12 +25,14 @@ _METRICS_REFUSED = "metrics are not kept here; send traces and logs"
 class Decoded:
     """One request: the rows to store, how many items were rejected, and why.
 
-    `redacted` says how often something was taken out of them, by its name.
+    `reasons` says how many for each; `redacted`, how often something was taken out of the rows, by
+    its name.
     """
 
     table: pa.Table | None
     rejected: int = 0
     message: str = ""
+    reasons: Mapping[str, int] = field(default_factory=dict)
     redacted: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -69,6 +71,7 @@ def _decoded(rows: Rows, noun: str) -> Decoded:
         table=table,
         rejected=rows.rejected.total(),
         message=_message(rows.rejected, noun),
+        reasons=rows.rejected,
         redacted=rows.redacted,
     )
 

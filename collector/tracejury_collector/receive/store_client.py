@@ -81,10 +81,11 @@ class StoreClient:
         rejected: int,
         arrived_ns: int,
         redacted: Mapping[str, int] = _NOTHING,
+        reasons: Mapping[str, int] = _NOTHING,
     ) -> Appended:
         """Return what became of the rows in `payload` (an Arrow IPC stream) once committed.
 
-        `redacted` says what was taken out of them, by name.
+        `redacted` says what was taken out of them, by name; `reasons`, why others were rejected.
 
         Raises: Unavailable when the store did not commit in time.
         """
@@ -95,12 +96,19 @@ class StoreClient:
             "rows": rows,
             "arrived_ns": arrived_ns,
             "redacted": redacted,
+            "reasons": reasons,
         }
         answer = await self._request(header, memoryview(payload), self._commit_s)
         return Appended(stored=answer["stored"], duplicate=answer["duplicate"])
 
     async def account(
-        self, signal: StoreSignal, *, rejected: int = 0, shed: int = 0, shed_requests: int = 0
+        self,
+        signal: StoreSignal,
+        *,
+        rejected: int = 0,
+        reasons: Mapping[str, int] = _NOTHING,
+        shed: int = 0,
+        shed_requests: int = 0,
     ) -> None:
         """Report what never became a batch; returns once the store has counted it.
 
@@ -112,6 +120,7 @@ class StoreClient:
             "op": "account",
             "signal": signal,
             "rejected": rejected,
+            "reasons": reasons,
             "shed": shed,
             "shed_requests": shed_requests,
         }

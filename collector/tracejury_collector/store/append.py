@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.store.batch import conform, join, numbered
-from tracejury_collector.store.database import NOTHING, REDACTED, Database
+from tracejury_collector.store.database import NOTHING, REDACTED, REJECTED, Database
 from tracejury_collector.store.dedup import WINDOW_NS, WINDOW_ROWS, DedupWindow, Run, Sifted
 from tracejury_collector.store.labels import counted, read_labels, write_labels
 from tracejury_collector.store.statements import statement
@@ -43,6 +43,7 @@ class _Append:
     table: pa.Table
     rejected: int
     redacted: Mapping[str, int]
+    reasons: Mapping[str, int]
     alone: bool = False
     future: Future[Appended] = field(default_factory=Future)
 
@@ -74,16 +75,21 @@ class Appender:
         table: pa.Table,
         rejected: int,
         redacted: Mapping[str, int] = NOTHING,
+        reasons: Mapping[str, int] = NOTHING,
     ) -> Future[Appended]:
         """Store the rows that are new; resolves once they are on disk.
 
-        `rejected` rows of the same request never became part of the table; they are counted, and
-        so is what was `redacted` in the others, by name.
+        `rejected` rows of the same request never became part of the table; they are counted, by
+        `reasons` too, and so is what was `redacted` in the others, by name.
 
         Raises: MalformedRequest when the table is not as the schema of the signal says.
         """
         append = _Append(
-            signal=signal, table=conform(signal, table), rejected=rejected, redacted=redacted
+            signal=signal,
+            table=conform(signal, table),
+            rejected=rejected,
+            redacted=redacted,
+            reasons=reasons,
         )
         append.future.set_running_or_notify_cancel()  # what is handed over cannot be taken back
         with self._lock:
@@ -94,7 +100,13 @@ class Appender:
         return append.future
 
     def account(
-        self, signal: Signal, *, rejected: int = 0, shed: int = 0, shed_requests: int = 0
+        self,
+        signal: Signal,
+        *,
+        rejected: int = 0,
+        reasons: Mapping[str, int] = NOTHING,
+        shed: int = 0,
+        shed_requests: int = 0,
     ) -> Future[None]:
         """Count what was received and never became a batch; resolves once that is on disk."""
 
@@ -106,6 +118,7 @@ class Appender:
                 shed=shed,
                 shed_requests=shed_requests,
             )
+            self._db.tally(f"{REJECTED}{signal}", **reasons)
 
         return self._db.write(count)
 
@@ -219,6 +232,7 @@ class Appender:
         )
         for append in part:
             self._db.tally(REDACTED, **append.redacted)
+            self._db.tally(f"{REJECTED}{signal}", **append.reasons)
 
     def _load(self) -> tuple[int, int]:
         """Fill the window from the database; return the next seq and the time of the newest row."""

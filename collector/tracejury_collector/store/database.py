@@ -20,6 +20,8 @@ T = TypeVar("T")
 
 REDACTED = "redacted"
 """As what `Database.tally` counts values that were taken out before storage, by pattern."""
+REJECTED = "rejected_"
+"""With a signal after it: as what `Database.tally` counts rejected records, by why."""
 NOTHING: Mapping[str, int] = {}
 
 

@@ -45,6 +45,7 @@ class _Append(BaseModel):
     rows: int = Field(ge=0)
     arrived_ns: int = Field(ge=0)
     redacted: dict[str, int] = {}
+    reasons: dict[str, int] = {}
 
 
 class _Account(BaseModel):
@@ -54,6 +55,7 @@ class _Account(BaseModel):
     id: int
     signal: Signal
     rejected: int = Field(default=0, ge=0)
+    reasons: dict[str, int] = {}
     shed: int = Field(default=0, ge=0)
     shed_requests: int = Field(default=0, ge=0)
 
@@ -190,6 +192,7 @@ class ReceiverDesk:
                 self._appender.account(
                     request.signal,
                     rejected=request.rejected,
+                    reasons=request.reasons,
                     shed=request.shed,
                     shed_requests=request.shed_requests,
                 )
@@ -203,7 +206,9 @@ class ReceiverDesk:
             return {"op": "noted"}
         table = _decode(payload, request.rows)
         done = await asyncio.wrap_future(
-            self._appender.append(request.signal, table, request.rejected, request.redacted)
+            self._appender.append(
+                request.signal, table, request.rejected, request.redacted, request.reasons
+            )
         )
         self._lag.note(request.arrived_ns, time.time_ns())
         return {"op": "appended", "stored": done.stored, "duplicate": done.duplicate}

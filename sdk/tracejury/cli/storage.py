@@ -32,8 +32,11 @@ def _print(found: Storage) -> None:
     }
     if any(found.deleted.values()):
         facts["deleted"] = ", ".join(f"{count:,} ({why})" for why, count in found.deleted.items())
+    if found.rejected:
+        reasons = [f"{row.count:,} {row.signal} ({row.reason})" for row in found.rejected]
+        facts["rejected"] = "; ".join(reasons)
     for name, fact in facts.items():
-        out.print(Text.assemble((f"{name:<8}", "dim"), fact))
+        out.print(Text.assemble((f"{name:<9}", "dim"), fact))
     columns: list[tuple[str, terminal.Justify]] = [
         ("project", "left"),
         ("spans", "right"),

@@ -64,7 +64,7 @@ from tracejury.rest.runs import (
     RunState,
     ShareEstimate,
 )
-from tracejury.rest.storage import ProjectStorage, Storage
+from tracejury.rest.storage import ProjectStorage, RejectedRecords, Storage
 from tracejury.rest.traces import (
     Explanation,
     Flags,
@@ -121,6 +121,7 @@ __all__ = [
     "PassRates",
     "Problem",
     "ProjectStorage",
+    "RejectedRecords",
     "Renormalization",
     "RenormalizationReport",
     "Result",

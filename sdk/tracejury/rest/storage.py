@@ -26,6 +26,14 @@ class ProjectStorage(Document):
     )
 
 
+class RejectedRecords(Document):
+    """Spans or log records that could not be taken, for one reason."""
+
+    signal: str = Field(description="`spans` or `logs`")
+    reason: str = Field(description="why, as the sender was told")
+    count: int = Field(description="how many, over restarts; resent ones count again")
+
+
 class Storage(Document):
     """What the database takes on disk, and what of."""
 
@@ -47,6 +55,13 @@ class Storage(Document):
     rows: dict[str, int] = Field(description="rows by table: spans, logs, traces, results, …")
     deleted: dict[str, int] = Field(
         description="traces deleted so far by why: age, size, results, erased; outlives restarts"
+    )
+    records: dict[str, dict[str, int]] = Field(
+        description="what became of the `spans` and `logs` that came, over restarts: received = "
+        "stored + duplicate + rejected + shed"
+    )
+    rejected: list[RejectedRecords] = Field(
+        description="why records were rejected, the most frequent reasons first, at most 100"
     )
     projects: list[ProjectStorage] = Field(
         description="projects that have spans, those with the most first, at most 1000"
