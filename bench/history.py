@@ -88,6 +88,10 @@ def _copying(connection: duckdb.DuckDBPyConnection, table: str) -> str:
 def _moved(name: str, kind: str) -> str:
     if name in IDS:
         return f"md5({name} || $copy)"
+    if name == "id_key":
+        return "history.base.id_key(md5(trace_id || $copy))"
+    if name == "session_id":
+        return "session_id || '-' || $copy"
     if name in POSITIONS:
         return f"{name} + $positions"
     if kind == "TIMESTAMP_NS":

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import orjson
+
 from tracejury_collector.completion import (
     Completion,
     CompletionPolicy,
@@ -14,15 +16,10 @@ from tracejury_collector.completion import (
     decide,
 )
 from tracejury_collector.errors import NotFound
-from tracejury_collector.rules import Rule, TargetKind
+from tracejury_collector.rules import Rule
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.labels import labels_of_trace
-from tracejury_collector.store.reads import (
-    decisions_of_session,
-    decisions_of_trace,
-    results_of_session,
-    results_of_trace,
-)
+from tracejury_collector.store.reads import Judged, decisions_on, results_on
 from tracejury_collector.store.revisions import Earlier, OpenTrace, open_trace
 
 Row = dict[str, Any]
@@ -36,6 +33,8 @@ _COMPLETED = {
     "idle": "nothing arrived any more",
     "max_age": "it reached the greatest age",
 }
+_CLOCK_STEP_NS = 3600 * 1_000_000_000
+"""How far a clock may have been set between a decision, its attempts and its results."""
 _SHOWN = ("outcome", "score", "verdict", "reason", "error_type", "error_message", "superseded")
 
 
@@ -81,7 +80,7 @@ def explain(
         opened=opened,
         state=state,
         revisions=revisions,
-        decisions=decisions_of(db, "trace", trace_id, obstacle, identities),
+        decisions=decisions_of(db, _target(trace_id, revisions), obstacle, identities),
         rules={rule.name: rule for rule in rules},
     )
     labels = labels_of_trace(db, trace_id)
@@ -114,8 +113,7 @@ def _opened(db: Database, trace_id: str, revisions: Sequence[Row]) -> OpenTrace 
 
 def decisions_of(
     db: Database,
-    target: TargetKind,
-    target_id: str,
+    target: Judged,
     obstacle: Callable[[str], str],
     identities: Mapping[str, str] | None,
 ) -> list[Row]:
@@ -124,17 +122,13 @@ def decisions_of(
     `obstacle` says of an evaluator by name what it waits for, "" if nothing; `identities` are those
     in force by name, None to compare with none.
     """
-    is_trace = target == "trace"
-    made = (results_of_trace if is_trace else results_of_session)(db, target_id)
+    made = results_on(db, target)
     results = {(r["decision_id"], r["evaluator"]): r for r in made}
-    key = {"target_kind": target, "target_id": target_id}
-    attempts = {
-        (row["decision_id"], row["evaluator"]): row["attempts"]
-        for row in db.rows("attempts_of_target", key)
-    }
-    by = _identities(db, key, made)
+    decided = decisions_on(db, target)
+    attempts = _attempts(db, decided, made)
+    by = _identities(db, {"target_kind": target.kind, "target_id": target.target_id}, made)
     found = []
-    for decision in (decisions_of_trace if is_trace else decisions_of_session)(db, target_id):
+    for decision in decided:
         keys = [(decision["decision_id"], name) for name in decision["evaluators"]]
         evaluators = [
             _evaluator(key, results.get(key), attempts.get(key, 0), obstacle) for key in keys
@@ -150,6 +144,30 @@ def decisions_of(
             ]
         found.append({**decision, "evaluators": evaluators})
     return found
+
+
+def _attempts(
+    db: Database, decisions: Sequence[Row], results: Sequence[Row]
+) -> dict[tuple[str, str], int]:
+    """Return how often each evaluator was started, by decision and evaluator."""
+    selected = {d["decision_id"]: d["decided_at_ns"] for d in decisions if d["evaluators"]}
+    if not selected:
+        return {}
+    waiting = {(d["decision_id"], name) for d in decisions for name in d["evaluators"]}
+    waiting -= {(r["decision_id"], r["evaluator"]) for r in results}
+    ended_ns = max((r["created_at_ns"] for r in results), default=0)
+    asked = {
+        "decision_ids": orjson.dumps([*selected]).decode(),
+        "since_ns": min(selected.values()) - _CLOCK_STEP_NS,
+        "until_ns": None if waiting else ended_ns + _CLOCK_STEP_NS,
+    }
+    rows = db.rows("attempts_of_decisions", asked)
+    return {(row["decision_id"], row["evaluator"]): row["attempts"] for row in rows}
+
+
+def _target(trace_id: str, revisions: Sequence[Row]) -> Judged:
+    first_seq = revisions[0]["first_seq"] if revisions else None
+    return Judged(kind="trace", target_id=trace_id, first_seq=first_seq)
 
 
 def _identities(db: Database, target: Row, results: Sequence[Row]) -> dict[tuple[str, str], str]:

@@ -14,6 +14,7 @@ from tracejury_collector.session_completion import SessionActivity, SessionPolic
 from tracejury_collector.session_ids import session_target
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.labels import labels_of_session
+from tracejury_collector.store.reads import Judged
 
 Row = dict[str, Any]
 
@@ -89,8 +90,8 @@ def _key(asked: Asked) -> Row:
 
 def _facts(db: Database, asked: Asked, project: str) -> _Facts:
     key = {**_key(asked), "project": project}
-    target_id = session_target(project, asked.session_id)
-    revisions = db.rows("revisions_of_session", {"target_id": target_id})
+    target = Judged(kind="session", target_id=session_target(project, asked.session_id))
+    revisions = db.rows("revisions_of_session", {"target_id": target.target_id})
     (news,) = db.rows("news_of_session", key)
     activity = None
     if news["last_seen_ns"] is not None:
@@ -109,7 +110,7 @@ def _facts(db: Database, asked: Asked, project: str) -> _Facts:
         activity=activity,
         state=state,
         revisions=revisions,
-        decisions=decisions_of(db, "session", target_id, asked.obstacle, asked.identities),
+        decisions=decisions_of(db, target, asked.obstacle, asked.identities),
     )
 
 

@@ -13,6 +13,11 @@ def session_target(project: str, session_id: str) -> str:
     return f"{project.replace('%', '%25').replace('/', '%2F')}/{session_id}"
 
 
+def is_session(target_id: str) -> bool:
+    """Whether it names a session and not a trace."""
+    return "/" in target_id
+
+
 def session_of(target_id: str) -> tuple[str, str]:
     """Return the project and the session id of a target id."""
     project, _, session_id = target_id.partition("/")

@@ -226,8 +226,9 @@ def record_result(api: Api, *, at_ns: int = START_NS, **overrides: Any) -> None:
     names = ", ".join(row)
     marks = ", ".join("?" for _ in row)
     sql = (
-        f"INSERT INTO base.results ({names}, created_at) "
-        f"VALUES ({marks}, make_timestamp_ns({at_ns}))"
+        f"INSERT INTO base.results ({names}, created_at, first_seq) "
+        f"VALUES ({marks}, make_timestamp_ns({at_ns}), "
+        f"(SELECT min(first_seq) FROM base.traces WHERE trace_id = '{row['trace_id']}'))"
     )
     api.context.db.write(lambda connection: connection.execute(sql, list(row.values()))).result(10)
 

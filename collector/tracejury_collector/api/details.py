@@ -22,6 +22,7 @@ def trace_detail(db: Database, extent: reads.Extent) -> TraceDetail:
     """
     is_deleted = extent.spans_deleted_at_ns is not None and not extent.is_open
     own = _remains(db, extent) if is_deleted else _assembled(db, extent)
+    target = reads.Judged(kind="trace", target_id=extent.trace_id, first_seq=extent.first_seq)
     return TraceDetail.model_validate(
         {
             **own,
@@ -29,8 +30,8 @@ def trace_detail(db: Database, extent: reads.Extent) -> TraceDetail:
             "revision": extent.revision,
             "status": "open" if extent.is_open else "complete",
             "completed_by": extent.completed_by,
-            "results": [result(row) for row in reads.results_of_trace(db, extent.trace_id)],
-            "decisions": [decision(row) for row in reads.decisions_of_trace(db, extent.trace_id)],
+            "results": [result(row) for row in reads.results_on(db, target)],
+            "decisions": [decision(row) for row in reads.decisions_on(db, target)],
             "labels": [label(row) for row in labels.labels_of_trace(db, extent.trace_id)],
         }
     )

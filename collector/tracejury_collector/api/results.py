@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
@@ -13,7 +14,9 @@ from tracejury_collector.api.cursors import decode_cursor, encode_cursor
 from tracejury_collector.api.dependencies import Context, ListQuery, problems
 from tracejury_collector.api.details import result
 from tracejury_collector.api.times import parse_time
+from tracejury_collector.session_ids import is_session
 from tracejury_collector.store import reads
+from tracejury_collector.store.database import Database
 
 router = APIRouter(tags=["results"])
 
@@ -45,7 +48,8 @@ class ResultQuery(ListQuery):
 @router.get("/api/results", responses=problems(400, 422))
 def list_results(context: Context, query: Annotated[ResultQuery, Query()]) -> Page[Result]:
     """List results on current revisions, newest first."""
-    rows = reads.list_results(context.db, _filter(query, time.time_ns()))
+    wanted = _placed(context.db, _filter(query, time.time_ns()))
+    rows = reads.list_results(context.db, wanted)
     more = len(rows) > query.limit
     items = [result(row) for row in rows[: query.limit]]
     last = rows[query.limit - 1] if more else None
@@ -55,6 +59,16 @@ def list_results(context: Context, query: Annotated[ResultQuery, Query()]) -> Pa
         else None
     )
     return Page(items=items, next_cursor=cursor)
+
+
+def _placed(db: Database, wanted: reads.ResultFilter) -> reads.ResultFilter:
+    """Return the filter with the place of the trace that it asks for, where it is known."""
+    trace_id = wanted.trace_id or wanted.target_id
+    if trace_id is None:
+        return wanted
+    if wanted.trace_id is None and is_session(trace_id):
+        return replace(wanted, target_kind="session")
+    return replace(wanted, first_seq=reads.place_of_trace(db, trace_id))
 
 
 def _filter(query: ResultQuery, now_ns: int) -> reads.ResultFilter:

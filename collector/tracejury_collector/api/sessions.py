@@ -104,15 +104,15 @@ def get_session(
     traces = sessions.traces_of_session(context.db, session_id, project, query.limit)
     totals = _shown(row)
     count = totals.pop("traces")
-    target = session_target(project, session_id)
+    target = reads.Judged(kind="session", target_id=session_target(project, session_id))
     return SessionDetail(
         **totals,
         trace_count=count,
         traces=[trace_summary(trace) for trace in traces],
         truncated=count > len(traces),
         other_projects=[other["project"] for other in found if other["project"] != project],
-        results=[result(found) for found in reads.results_of_session(context.db, target)],
-        decisions=[decision(found) for found in reads.decisions_of_session(context.db, target)],
+        results=[result(found) for found in reads.results_on(context.db, target)],
+        decisions=[decision(found) for found in reads.decisions_on(context.db, target)],
         labels=[label(said) for said in labels_of_session(context.db, session_id, project)],
     )
 

@@ -42,6 +42,7 @@ _DECISIONS = {
     "session_id": TEXT,
     "sampled_by": TEXT,
     "upstream_probability": DOUBLE,
+    "first_seq": BIGINT,
 }
 _JOBS = {
     "decision_id": TEXT,
@@ -97,6 +98,7 @@ class Ledger:
                 text_or_null(subject.session_id),
                 decision.sampled_by,
                 subject.upstream_probability,
+                subject.first_seq,
             )
         )
         if names:

@@ -11,6 +11,7 @@ import orjson
 import pyarrow as pa
 
 from tracejury_collector.errors import NotFound, SqlRefused, SqlTooLarge, Unavailable
+from tracejury_collector.rules import TargetKind
 from tracejury_collector.session_ids import session_target
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.loading import Arrivals, SeqRange, load_arrivals
@@ -41,11 +42,28 @@ class TraceFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A trace or session that rules decide on; `first_seq` is where a trace begins.
+
+    Without it what is there of the trace is looked for in all of the history.
+    """
+
+    kind: TargetKind
+    target_id: str
+    first_seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResultFilter:
-    """Which results a page holds; None does not filter. `before_*` name the last one seen."""
+    """Which results a page holds; None does not filter. `before_*` name the last one seen.
+
+    `first_seq` is where a trace begins that is asked for: there the results are found sooner.
+    """
 
     superseded: bool = False
     project: str | None = None
+    first_seq: int | None = None
+    target_kind: TargetKind | None = None
     trace_id: str | None = None
     target_id: str | None = None
     evaluator: str | None = None
@@ -204,28 +222,32 @@ def _places_in_project(cursor: duckdb.DuckDBPyConnection, wanted: ResultFilter) 
     return orjson.dumps(places).decode()
 
 
-def results_of_trace(db: Database, trace_id: str) -> list[Row]:
-    """Return the results on every revision of a trace, newest first."""
-    return list_results(
-        db, ResultFilter(trace_id=trace_id, superseded=True, limit=RESULTS_OF_TARGET)
+def results_on(db: Database, target: Judged) -> list[Row]:
+    """Return the results on every revision of a trace or session, newest first."""
+    wanted = ResultFilter(
+        first_seq=target.first_seq,
+        target_kind=target.kind,
+        target_id=target.target_id,
+        superseded=True,
+        limit=RESULTS_OF_TARGET,
     )
+    return list_results(db, wanted)
 
 
-def results_of_session(db: Database, target_id: str) -> list[Row]:
-    """Return the results on every revision of a session, newest first."""
-    return list_results(
-        db, ResultFilter(target_id=target_id, superseded=True, limit=RESULTS_OF_TARGET)
-    )
+def decisions_on(db: Database, target: Judged) -> list[Row]:
+    """Return what the rules decided on every revision of a trace or session, newest first."""
+    key = {
+        "target_kind": target.kind,
+        "target_id": target.target_id,
+        "first_seq": target.first_seq,
+    }
+    return db.rows("decisions_of_target", key)
 
 
-def decisions_of_trace(db: Database, trace_id: str) -> list[Row]:
-    """Return what the rules decided on every revision of a trace, newest first."""
-    return db.rows("decisions_of_target", {"target_kind": "trace", "target_id": trace_id})
-
-
-def decisions_of_session(db: Database, target_id: str) -> list[Row]:
-    """Return what the rules decided on every revision of a session, newest first."""
-    return db.rows("decisions_of_target", {"target_kind": "session", "target_id": target_id})
+def place_of_trace(db: Database, trace_id: str) -> int | None:
+    """Return where a trace that was finished begins, None for any other."""
+    rows = db.rows("place_of_trace", {"trace_id": trace_id})
+    return rows[0]["first_seq"] if rows else None
 
 
 def own_traces(

@@ -56,6 +56,7 @@ _RESULTS = {
     "input_tokens": BIGINT,
     "output_tokens": BIGINT,
     "created_at": TIME,
+    "first_seq": BIGINT,
 }
 
 
@@ -95,7 +96,9 @@ class ResultsWrite:
         if not orphans.num_rows:
             return self._results
         with registered(connection, asked=orphans):
-            standing = connection.execute(statement("standing_decisions")).to_arrow_table()
+            standing = connection.execute(
+                statement("standing_decisions"), [self._since]
+            ).to_arrow_table()
         erased = pc.filter(
             orphans["decision_id"],
             pc.invert(pc.is_in(orphans["decision_id"], standing["decision_id"].combine_chunks())),
@@ -125,6 +128,7 @@ def _result_row(result: Result) -> Row:
         result.duration_ms,
         *_spent_row(result.outcome.spent),
         max(result.created_at_ns, job.decided_at_ns),
+        job.first_seq,
     )
 
 

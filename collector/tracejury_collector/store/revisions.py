@@ -232,10 +232,11 @@ class FinishedWrite:
         return set(self._batch.revised - {row[0] for row in opened})
 
     def _supersede(self, connection: duckdb.DuckDBPyConnection, kept: set[str]) -> None:
-        rows = [(trace_id,) for trace_id in self._batch.again & kept]
-        if not rows:
+        again = self._batch.again & kept
+        if not again:
             return
-        with registered(connection, superseding=arrow_table({"trace_id": TEXT}, rows)):
+        keys = self._batch.tables["traces"].select(["trace_id", "first_seq"])
+        with registered(connection, superseding=_only(keys, set(again))):
             for name in _SUPERSEDE:
                 connection.execute(statement(name))
 

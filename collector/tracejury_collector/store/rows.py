@@ -32,13 +32,12 @@ _USAGE = {
     "cache_write_tokens": BIGINT,
     "reasoning_tokens": BIGINT,
 }
-_KEY = {"trace_id": TEXT, "revision": INTEGER}
+_KEY = {"trace_id": TEXT, "revision": INTEGER, "first_seq": BIGINT}
 _ERROR = {"error_type": TEXT, "error_message": TEXT}
 
 COLUMNS: dict[str, dict[str, pa.DataType]] = {
     "traces": {
         **_KEY,
-        "first_seq": BIGINT,
         "last_seq": BIGINT,
         "project": TEXT,
         "service_name": TEXT,
@@ -169,7 +168,7 @@ class RevisionRows:
 def revision_rows(revision: Revision) -> dict[str, list[Row]]:
     """Return the rows of one revision by table, in the order of `COLUMNS`."""
     trace = revision.trace
-    key = (trace.trace_id, trace.revision)
+    key = (trace.trace_id, trace.revision, revision.first_seq)
     return {
         "traces": [_trace_row(revision)],
         "tool_calls": [

@@ -5,5 +5,8 @@ SELECT
     u.state AS run_state, epoch_ns(d.decided_at) AS decided_at_ns
 FROM base.decisions AS d
 LEFT JOIN base.runs AS u ON u.run_id = d.run_id
-WHERE d.target_kind = $target_kind AND d.target_id = $target_id
+WHERE
+    d.target_kind = $target_kind
+    AND d.target_id = $target_id
+    AND ($first_seq::BIGINT IS NULL OR d.first_seq = $first_seq)
 ORDER BY d.revision DESC, d.rule, d.decided_at

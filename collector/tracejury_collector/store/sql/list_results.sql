@@ -8,6 +8,8 @@ FROM base.results AS r
 WHERE
     ($superseded OR NOT r.superseded)
     AND (true)
+    AND ($first_seq::BIGINT IS NULL OR r.first_seq = $first_seq)
+    AND ($target_kind::VARCHAR IS NULL OR r.target_kind = $target_kind)
     AND ($trace_id::VARCHAR IS NULL OR r.trace_id = $trace_id)
     AND ($target_id::VARCHAR IS NULL OR r.target_id = $target_id)
     AND ($evaluator::VARCHAR IS NULL OR r.evaluator = $evaluator)

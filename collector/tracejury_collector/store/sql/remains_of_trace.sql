@@ -6,4 +6,4 @@ SELECT
     has_error, error_count, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
     reasoning_tokens, total_tokens, cost_usd, models, flags
 FROM base.traces
-WHERE trace_id = $trace_id AND NOT superseded
+WHERE id_key = base.id_key($trace_id) AND trace_id = $trace_id AND NOT superseded

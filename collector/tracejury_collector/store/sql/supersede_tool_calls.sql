@@ -1,2 +1,5 @@
 UPDATE base.tool_calls SET superseded = true
-WHERE NOT superseded AND trace_id IN (SELECT s.trace_id FROM superseding AS s)
+WHERE
+    NOT superseded
+    AND first_seq IN (SELECT s.first_seq FROM superseding AS s)
+    AND trace_id IN (SELECT s.trace_id FROM superseding AS s)

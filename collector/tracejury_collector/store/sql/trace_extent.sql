@@ -7,5 +7,8 @@ SELECT
     epoch_ns(t.spans_deleted_at) AS spans_deleted_at_ns,
     least(t.first_seq, o.first_seq) AS first_seq,
     greatest(t.last_seq, o.last_seq) AS last_seq
-FROM (FROM base.traces WHERE trace_id = $trace_id AND NOT superseded) AS t
+FROM (
+    FROM base.traces
+    WHERE id_key = base.id_key($trace_id) AND trace_id = $trace_id AND NOT superseded
+) AS t
 FULL JOIN (FROM base.open_traces WHERE trace_id = $trace_id) AS o ON o.trace_id = t.trace_id
