@@ -33,8 +33,9 @@ from tracejury.trace import Trace  # noqa: E402
 from tracejury_collector.config import DEFAULT_EVALUATORS  # noqa: E402
 from tracejury_collector.receive.otlp import Signal  # noqa: E402
 from tracejury_collector.store.append import Appender  # noqa: E402
+from tracejury_collector.store.arrivals import Arrivals  # noqa: E402
 from tracejury_collector.store.database import Database  # noqa: E402
-from tracejury_collector.store.loading import Arrivals, SeqRange, load_arrivals  # noqa: E402
+from tracejury_collector.store.loading import SeqRange, load_arrivals  # noqa: E402
 from tracejury_evaluators.registry import built_in_registry  # noqa: E402
 
 OUTSIDE = ("llm-", "process", "webhook", "sql")

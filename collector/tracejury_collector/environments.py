@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from tracejury_collector.config import Config
 from tracejury_evaluators.endpoint import KEY_PREFIX, usual_variables
 
-Role = Literal["store", "receiver", "jury", "judge"]
+Role = Literal["store", "assembler", "receiver", "jury", "judge"]
 
 _PLAIN: Final = re.compile(
     r"PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|VIRTUAL_ENV|PYTHON[A-Z]+"
@@ -32,7 +32,7 @@ def environment_of(role: Role, config: Config, environ: Mapping[str, str]) -> di
 
     The store builds evaluators to check them, and so is told what judges are.
     """
-    if role == "receiver":
+    if role in ("receiver", "assembler"):
         return plain(environ)
     wanted = set(config.jury.env)
     if role != "jury":

@@ -18,6 +18,7 @@ TracejuryError
 │   ├── PreconditionFailed      what it would change is not what it expects
 │   └── SqlRefused              its SQL is not allowed, or does not run
 │       └── SqlTooLarge         its SQL needs more memory than there is
+├── AssemblyFailed              the assembler cannot rebuild what it was given
 ├── CopyFailed                  a copy of the database could not be finished
 └── Unavailable                 try again soon
     └── ShortOfMemory           the database needs more memory than it may take
@@ -115,6 +116,10 @@ class SqlRefused(RequestError):
 
 class SqlTooLarge(SqlRefused):
     """The SQL needs more memory than there is."""
+
+
+class AssemblyFailed(TracejuryError):
+    """The assembler cannot rebuild traces that it was given, or died at them."""
 
 
 class CopyFailed(TracejuryError):

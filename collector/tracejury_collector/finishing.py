@@ -1,26 +1,22 @@
-"""A finished trace becomes a revision: its arrivals assembled, unless nothing new is among them."""
+"""A finished trace becomes a revision: what the assembler made of it, or nothing but its name."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from tracejury.assemble import assemble
-from tracejury.codec import dump_trace
 from tracejury.trace import Flags, Trace
+from tracejury_collector.assembling.batch import Assembled, Fact, Task
 from tracejury_collector.completion import CompletedBy, Completion
-from tracejury_collector.store.loading import Arrivals, SeqRange
+from tracejury_collector.store.loading import SeqRange
 from tracejury_collector.store.revisions import Closing, Earlier, OpenTrace
-from tracejury_collector.store.rows import Revision, RevisionRows
+from tracejury_collector.store.rows import COLUMNS, Revision, RevisionRows
 from tracejury_collector.store.session_revisions import finished_in_sessions
-from tracejury_collector.upstream import upstream_probability
-
-log = logging.getLogger(__name__)
 
 MAX_DUMPED_BYTES = 32 << 20
+"""JSON for the jury that a batch may hold; what is beyond it is read again when it is judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,32 +42,29 @@ class FinishedTrace:
             for first, last in spans
         ]
 
-    def closing(self, arrivals: Arrivals) -> Closing:
+    def task(self, now_ns: int) -> Task:
+        """Return what the assembler is to make of it."""
+        opened, earlier = self.opened, self.earlier
+        return Task(
+            trace_id=self.trace_id,
+            revision=self._number,
+            known_seq=earlier.last_seq if earlier else -1,
+            first_seq=self._first_seq,
+            last_seq=opened.last_seq,
+            project=opened.project,
+            service_name=opened.service_name,
+            completed_by=self.completion.completed_by,
+            completed_at_ns=now_ns,
+            former_ns=earlier.completed_at_ns if earlier else 0,
+        )
+
+    def closing(self, fact: Fact | None = None) -> Closing:
         """Return how to close it; those that end by age or marker do not wait for more."""
         return Closing(
             opened=self.opened,
             forced=self.completion.completed_by in ("marker", "max_age"),
-            duplicate_spans=arrivals.duplicate_spans,
-            duplicate_logs=arrivals.duplicate_logs,
-        )
-
-    def revision(self, arrivals: Arrivals, now_ns: int) -> Revision | None:
-        """Return the revision; None if only duplicates arrived since the one before."""
-        earlier = self.earlier
-        known_seq = earlier.last_seq if earlier else -1
-        seqs = [s.seq for s in arrivals.spans] + [r.seq for r in arrivals.logs]
-        if not seqs:
-            raise LookupError(
-                f"nothing is stored of trace {self.trace_id}, which is to be finished"
-            )
-        if not any(seq > known_seq for seq in seqs):
-            return None
-        root_ended = any(not s.parent_span_id and s.end_ns for s in arrivals.spans)
-        return self._revision(
-            _assembled(self.trace_id, arrivals, self._number),
-            root_ended,
-            now_ns,
-            upstream_probability(arrivals.spans),
+            duplicate_spans=fact.duplicate_spans if fact else (),
+            duplicate_logs=fact.duplicate_logs if fact else (),
         )
 
     def bare_revision(self, reason: str, now_ns: int) -> Revision:
@@ -87,28 +80,27 @@ class FinishedTrace:
             flags=Flags(not_captured=True),
             diagnostics=(f"not read: {reason}"[:1000],),
         )
-        return self._revision(trace, self.opened.activity.root_ended, now_ns)
+        task = self.task(now_ns)
+        return Revision(
+            trace=trace,
+            first_seq=task.first_seq,
+            last_seq=task.last_seq,
+            project=task.project,
+            service_name=task.service_name,
+            root_ended=self.opened.activity.root_ended,
+            completed_by=task.completed_by,
+            completed_at_ns=now_ns,
+            former_ns=task.former_ns,
+        )
 
     @property
     def _number(self) -> int:
         return self.earlier.revision + 1 if self.earlier else 1
 
-    def _revision(
-        self, trace: Trace, root_ended: bool, now_ns: int, upstream: float = 1.0
-    ) -> Revision:
-        opened, earlier = self.opened, self.earlier
-        return Revision(
-            trace=trace,
-            first_seq=min(opened.first_seq, earlier.first_seq) if earlier else opened.first_seq,
-            last_seq=opened.last_seq,
-            project=opened.project,
-            service_name=opened.service_name,
-            root_ended=root_ended,
-            completed_by=self.completion.completed_by,
-            completed_at_ns=now_ns,
-            upstream_probability=upstream,
-            former_ns=earlier.completed_at_ns if earlier else 0,
-        )
+    @property
+    def _first_seq(self) -> int:
+        first_seq = self.opened.first_seq
+        return min(first_seq, self.earlier.first_seq) if self.earlier else first_seq
 
 
 @dataclass(slots=True, kw_only=True)
@@ -116,17 +108,14 @@ class Draft:
     """Finished traces on their way to the commit: rows and JSON, no traces.
 
     `sessions` says where they belong: (trace id, revision, project, session id, last arrival).
-    `dumps` holds the JSON of those that are wanted by trace id, as far as there is room.
+    `dumps` holds the JSON of those that may be judged by trace id, as far as there is room.
     `revised` are the traces that are not open and hold nothing new; `former_ns` says by trace id
     when the revision before was finished.
-    `give_way` is called before each trace is assembled, which is the long work.
     """
 
     now_ns: int
-    is_wanted: Callable[[Revision], bool]
-    give_way: Callable[[], None]
     closing: list[Closing] = field(default_factory=list)
-    rows: RevisionRows = field(default_factory=RevisionRows)
+    parts: list[Mapping[str, pa.Table]] = field(default_factory=list)
     revisions: list[Earlier] = field(default_factory=list)
     completed_by: dict[str, CompletedBy] = field(default_factory=dict)
     dumps: dict[str, bytes] = field(default_factory=dict)
@@ -140,41 +129,72 @@ class Draft:
         """The traces that had a revision before."""
         return frozenset(r.trace_id for r in self.revisions if r.revision > 1)
 
+    def tables(self) -> dict[str, pa.Table]:
+        """Return the rows of all traces by table."""
+        parts = self.parts or [RevisionRows().tables()]
+        return {name: pa.concat_tables([part[name] for part in parts]) for name in COLUMNS}
+
     def session_news(self) -> pa.Table:
         """Return where the traces belong, for the sessions that have news by them."""
         return finished_in_sessions(self.sessions)
 
-    def add(self, finished: Iterable[FinishedTrace], arrivals: dict[str, Arrivals]) -> None:
-        """Add these traces; takes their arrivals out of the dict, to give memory back early."""
-        for trace in finished:
-            self.give_way()
-            of_trace = arrivals.pop(trace.trace_id, None) or Arrivals()
-            self.closing.append(trace.closing(of_trace))
-            revision = trace.revision(of_trace, self.now_ns)
-            if revision is not None:
-                self._keep(revision, trace.opened.activity.last_seen_ns)
+    def add(self, finished: Sequence[FinishedTrace], assembled: Assembled) -> None:
+        """Add what the assembler made of these traces."""
+        self.parts.append(assembled.tables)
+        for trace, fact in zip(finished, assembled.facts, strict=True):
+            self.closing.append(trace.closing(fact))
+            if fact.has_news:
+                self._add(trace, fact)
 
     def add_bare(self, trace: FinishedTrace, reason: str) -> None:
         """Add a trace that cannot be read, so that it is decided like any other."""
-        self.closing.append(trace.closing(Arrivals()))
-        self._keep(trace.bare_revision(reason, self.now_ns), trace.opened.activity.last_seen_ns)
+        self.closing.append(trace.closing())
+        revision = trace.bare_revision(reason, self.now_ns)
+        self._add_revision(revision, trace.opened.activity.last_seen_ns)
 
-    def revise(self, revision: Revision) -> None:
+    def revise(self, revision: Revision, dump: bytes | None) -> None:
         """Add a revision of a trace that is not open: what it holds has come out differently."""
         self.revised.add(revision.trace.trace_id)
-        self._keep(revision, self.now_ns)
+        self._add_revision(revision, self.now_ns)
+        self._keep_dump(revision.trace.trace_id, dump)
 
-    def _keep(self, revision: Revision, seen_ns: int) -> None:
-        trace_id = revision.trace.trace_id
-        number, session_id = revision.trace.revision, revision.trace.session_id
-        self.sessions.append((trace_id, number, revision.project, session_id, seen_ns))
-        self.rows.add(revision)
-        self.revisions.append(Earlier.of(revision))
-        self.completed_by[trace_id] = revision.completed_by
-        self.former_ns[trace_id] = revision.former_ns
-        if self.dumped_bytes < MAX_DUMPED_BYTES and self.is_wanted(revision):
-            self.dumps[trace_id] = data = dump_trace(revision.trace)
-            self.dumped_bytes += len(data)
+    def _add(self, trace: FinishedTrace, fact: Fact) -> None:
+        task = trace.task(self.now_ns)
+        earlier = Earlier(
+            trace_id=task.trace_id,
+            revision=task.revision,
+            first_seq=task.first_seq,
+            last_seq=task.last_seq,
+            root_ended=fact.root_ended,
+            completed_at_ns=task.completed_at_ns,
+            project=task.project,
+            session_id=fact.session_id,
+        )
+        seen_ns = trace.opened.activity.last_seen_ns
+        self._keep(earlier, task.completed_by, task.former_ns, seen_ns)
+        self._keep_dump(task.trace_id, fact.dump)
+
+    def _add_revision(self, revision: Revision, seen_ns: int) -> None:
+        rows = RevisionRows()
+        rows.add(revision)
+        self.parts.append(rows.tables())
+        self._keep(Earlier.of(revision), revision.completed_by, revision.former_ns, seen_ns)
+
+    def _keep(
+        self, revision: Earlier, completed_by: CompletedBy, former_ns: int, seen_ns: int
+    ) -> None:
+        trace_id = revision.trace_id
+        self.revisions.append(revision)
+        self.completed_by[trace_id] = completed_by
+        self.former_ns[trace_id] = former_ns
+        self.sessions.append(
+            (trace_id, revision.revision, revision.project, revision.session_id, seen_ns)
+        )
+
+    def _keep_dump(self, trace_id: str, dump: bytes | None) -> None:
+        if dump is not None and self.dumped_bytes < MAX_DUMPED_BYTES:
+            self.dumps[trace_id] = dump
+            self.dumped_bytes += len(dump)
 
 
 def chunks(finished: Sequence[FinishedTrace], spans: int) -> Iterator[Sequence[FinishedTrace]]:
@@ -186,12 +206,3 @@ def chunks(finished: Sequence[FinishedTrace], spans: int) -> Iterator[Sequence[F
             yield finished[first:n]
             first, held = n, trace.opened.activity.span_count
     yield finished[first:]
-
-
-def _assembled(trace_id: str, arrivals: Arrivals, revision: int) -> Trace:
-    try:
-        return assemble(arrivals.spans, arrivals.logs, revision=revision)
-    except Exception as error:
-        log.exception("trace %s cannot be assembled", trace_id)
-        diagnostic = f"assembly failed: {type(error).__name__}: {error}"[:1000]
-        return Trace(trace_id=trace_id, revision=revision, diagnostics=(diagnostic,))

@@ -1,8 +1,8 @@
 """The wiring of the service: the only place where its parts are built.
 
 `serve` is the supervisor; `main` is what each of its children runs: the store, a receiver,
-or a jury process, for evaluators that compute or for those that wait for others. A child reads
-its settings from its standard input and ends when that closes.
+the assembler, or a jury process, for evaluators that compute or for those that wait for others. A
+child reads its settings from its standard input and ends when that closes.
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ BACKLOG = 1024
 STORE_DRAIN_S = 4.0
 RECEIVER_DRAIN_S = 4.0
 JURY_DRAIN_S = 1.5
+ASSEMBLER_DRAIN_S = 1.0
 _GC_YOUNG = 10_000  # new objects between two looks for garbage
 _POLL_S = 0.1
 PREDECESSOR_S = 5.0  # what a service that lost its supervisor needs to leave its ports
@@ -80,6 +81,7 @@ class ChildSettings:
     catalog: str
     dialects: list[tuple[str, Any]]
     store_socket: str
+    assembler_socket: str
     grpc_address: str
     otlp_http_address: str
     otlp_http_fd: int
@@ -133,6 +135,7 @@ def _runtime(
             catalog=str(catalog_file),
             dialects=[(custom.file, custom.data) for custom in dialects],
             store_socket=str(Path(directory) / "store.sock"),
+            assembler_socket=str(Path(directory) / "assembler.sock"),
             grpc_address=_address(grpc),
             otlp_http_address=_address(http),
             otlp_http_fd=http.fileno(),
@@ -223,10 +226,12 @@ def _children(config: Config, settings: ChildSettings) -> list[ChildSpec]:
     # who reads from the network, or runs the code of others, is told no secret that is not its own
     storing = replace(settings, own_secret="")
     receiving = replace(storing, config=without_jury(config).model_dump_json())
+    assembling = replace(storing, config="", own_key="")
     judging = replace(settings, config=without_outward(config).model_dump_json())
     told: dict[Role, ChildSettings] = {
         "store": storing,
         "receiver": receiving,
+        "assembler": assembling,
         "jury": replace(judging, own_secret=""),
         "judge": judging,
     }
@@ -258,7 +263,9 @@ def _children(config: Config, settings: ChildSettings) -> list[ChildSpec]:
     ]
     jury = [child("jury", n, 1, JURY_DRAIN_S) for n in range(1, config.jury.workers + 1)]
     jury += [child("judge", n, 1, JURY_DRAIN_S) for n in range(1, config.jury.judges + 1)]
-    return [child("store", 0, 2, STORE_DRAIN_S, settings.api_fd), *receivers, *jury]
+    store = child("store", 0, 2, STORE_DRAIN_S, settings.api_fd)
+    assembler = child("assembler", 0, 3, ASSEMBLER_DRAIN_S)
+    return [store, assembler, *receivers, *jury]
 
 
 def _announce(settings: ChildSettings) -> Callable[[], None]:
@@ -279,9 +286,7 @@ def main(argv: list[str]) -> int:
     settings = ChildSettings(**orjson.loads(sys.stdin.buffer.readline()))
     os.environ.update(settings.environment)
     _dialects_in_force(settings)
-    run = {"store": _run_store, "receiver": _run_receiver, "jury": _run_jury, "judge": _run_judge}[
-        role
-    ]
+    run = _ROLES[role]
     try:
         orphaned = asyncio.run(_until_stopped(run, settings))
         if orphaned and role == "store":
@@ -361,6 +366,7 @@ async def _run_store(settings: ChildSettings, stop: asyncio.Event) -> None:
             config=config,
             folder=settings.folder,
             store_socket=settings.store_socket,
+            assembler_socket=settings.assembler_socket,
             api_fd=settings.api_fd,
             listen={
                 "grpc": settings.grpc_address,
@@ -374,6 +380,22 @@ async def _run_store(settings: ChildSettings, stop: asyncio.Event) -> None:
         ),
         stop,
     )
+
+
+async def _run_assembler(settings: ChildSettings, stop: asyncio.Event) -> None:
+    from tracejury_collector.assembling import process
+
+    _ready()
+    await process.run(settings.assembler_socket, stop)
+
+
+_ROLES = {
+    "store": _run_store,
+    "assembler": _run_assembler,
+    "receiver": _run_receiver,
+    "jury": _run_jury,
+    "judge": _run_judge,
+}
 
 
 async def _until_stopped(

@@ -20,6 +20,7 @@ from tracejury.dialects.unread import is_read_now
 from tracejury_collector.api.app import create_app
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.problems import malformed_http
+from tracejury_collector.assembling.link import AssemblerLink
 from tracejury_collector.completion import Reception
 from tracejury_collector.config import Config
 from tracejury_collector.definitions import Definitions
@@ -71,6 +72,7 @@ class StoreSettings:
     config: Config
     folder: str
     store_socket: str
+    assembler_socket: str
     api_fd: int
     listen: Mapping[str, str]
     catalog: Catalog
@@ -102,11 +104,13 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
         await asyncio.to_thread(_forget_what_is_read, unread)
         receivers = _Receivers(appender, unread)
         turns = Turns(db)
+        assembling = AssemblerLink(settings.assembler_socket)
         worker = Worker(
             db,
             config,
             jury,
             definitions.in_force,
+            assembling,
             reception=receivers.reception,
             is_pressed=appender.is_pressed,
             turns=turns,
@@ -163,7 +167,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             exporting(db, config.export.otlp, context.version, settings.listen.values()),
             watching(db, config.alerts),
             _judging(jury),
-            _working(worker),
+            _working(worker, assembling),
             _driving(driver),
             _keeping(keeper, maintenance),
             _accepting(server),
@@ -249,13 +253,14 @@ async def _judging(jury: JuryPool) -> AsyncIterator[None]:
 
 
 @contextlib.asynccontextmanager
-async def _working(worker: Worker) -> AsyncIterator[None]:
+async def _working(worker: Worker, assembling: AssemblerLink) -> AsyncIterator[None]:
     stop = threading.Event()
     running = asyncio.create_task(asyncio.to_thread(worker.run, stop), name="worker")
     try:
         yield
     finally:
         stop.set()
+        await asyncio.to_thread(assembling.close)
         await running
 
 

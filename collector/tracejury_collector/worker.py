@@ -6,12 +6,14 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import duckdb
 import pyarrow as pa
 
+from tracejury_collector.assembling.assembly import dumped
+from tracejury_collector.assembling.batch import Assembled, Batch
 from tracejury_collector.completion import Completion, CompletionPolicy, Reception, decide
 from tracejury_collector.config import Config
 from tracejury_collector.deciding import Decider, trace_subjects
@@ -22,11 +24,12 @@ from tracejury_collector.finishing import Draft, FinishedTrace, chunks
 from tracejury_collector.in_force import InForce
 from tracejury_collector.jury.roster import Seat
 from tracejury_collector.jury.traces import TraceKey
-from tracejury_collector.rules import Decision, Subject, may_select
+from tracejury_collector.rules import Decision
+from tracejury_collector.sampling import Draw
 from tracejury_collector.session_finishing import Sessions
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.ledger import Ledger
-from tracejury_collector.store.loading import load_arrivals
+from tracejury_collector.store.loading import load_tables
 from tracejury_collector.store.revisions import (
     Due,
     Earlier,
@@ -48,7 +51,7 @@ CHUNK_SPANS = 1_500
 """Spans whose objects are in memory at a time, unless one trace has more."""
 
 GIVE_WAY_S = 0.002
-GIVE_WAY_MAX_S = 0.01  # before each trace, so that judging goes on in any flood
+GIVE_WAY_MAX_S = 0.01  # before each read, so that judging goes on in any flood
 _NEVER_NS = 0
 _RETRY_S = 1.0
 
@@ -67,9 +70,26 @@ class Jury(Protocol):
         ...
 
 
+class Assembling(Protocol):
+    """What rebuilds finished traces.
+
+    `lost` counts the processes that died at it, or were killed because they hung.
+    """
+
+    lost: int
+
+    def __call__(self, batches: Iterable[Batch]) -> Iterator[Assembled]:
+        """Yield what is made of each batch, in order; each is taken when the one before is given.
+
+        Raises: AssemblyFailed for a batch that it cannot assemble; Unavailable while it is away.
+        """
+        ...
+
+
 class Worker:
     """Drives traces from open to decided; only one may work on a database.
 
+    `assembling` rebuilds finished traces, elsewhere.
     `in_force` gives the rules and evaluators of this moment; they are asked for at each batch.
     `turns` is shared with whoever else writes decisions. `budget_refusal` says by a rule's name
     why it may select nothing more today.
@@ -83,6 +103,7 @@ class Worker:
         config: Config,
         jury: Jury,
         in_force: Callable[[], InForce],
+        assembling: Assembling,
         now_ns: Callable[[], int] = time.time_ns,
         reception: Callable[[], Reception] | None = None,
         is_pressed: Callable[[], bool] = lambda: False,
@@ -90,6 +111,7 @@ class Worker:
         budget_refusal: Callable[[str], str] = lambda _: "",
     ) -> None:
         self._in_force = in_force
+        self.assembling = assembling
         self.policy = _policy(config)
         listening = Reception(listening_since_ns=now_ns())
         self._reception = reception or (lambda: listening)
@@ -154,9 +176,10 @@ class Worker:
 
         Every rule decides on them. Only in the thread that ticks.
         """
-        draft = Draft(now_ns=self._now_ns(), is_wanted=self._may_be_judged, give_way=self._give_way)
+        draft = Draft(now_ns=self._now_ns())
+        draws = self._draws()
         for revision in revisions:
-            draft.revise(revision)
+            draft.revise(revision, dumped(revision, draws))
         with self._turns.take(draft.now_ns) as decided_ns:
             self._write(draft, decided_ns, also)
 
@@ -195,11 +218,12 @@ class Worker:
             self._taken = [trace.trace_id for trace in finished]
             if not finished:
                 return 0
-            draft = Draft(now_ns=now_ns, is_wanted=self._may_be_judged, give_way=self._give_way)
+            draft = Draft(now_ns=now_ns)
             whole = [trace for trace in finished if trace.trace_id not in self._unreadable]
-            for chunk in chunks(whole, CHUNK_SPANS):
-                ranges = [found for trace in chunk for found in trace.ranges()]
-                draft.add(chunk, load_arrivals(cursor, ranges))
+            groups = list(chunks(whole, CHUNK_SPANS))
+            batches = (self._loaded(cursor, group, now_ns) for group in groups)
+            for group, assembled in zip(groups, self.assembling(batches), strict=True):
+                draft.add(group, assembled)
         for trace in finished:
             if trace.trace_id in self._unreadable:
                 draft.add_bare(trace, self._unreadable[trace.trace_id])
@@ -208,6 +232,22 @@ class Worker:
         for trace in finished:
             self._unreadable.pop(trace.trace_id, None)
         return len(finished)
+
+    def _loaded(
+        self, cursor: duckdb.DuckDBPyConnection, group: Sequence[FinishedTrace], now_ns: int
+    ) -> Batch:
+        self._give_way()
+        ranges = [found for trace in group for found in trace.ranges()]
+        spans, logs = load_tables(cursor, ranges)
+        return Batch(
+            tasks=[trace.task(now_ns) for trace in group],
+            draws=self._draws(),
+            spans=spans,
+            logs=logs,
+        )
+
+    def _draws(self) -> list[Draw]:
+        return [rule.draw for rule in self._in_force().rules_on("trace")]
 
     def _finish_sessions(self, now_ns: int) -> None:
         busy = {(e.project, e.session_id) for e in self._reopened.values() if e.session_id}
@@ -300,17 +340,6 @@ class Worker:
             batch=self._batch_traces + len(self._given_up),
         )
 
-    def _may_be_judged(self, revision: Revision) -> bool:
-        trace = revision.trace
-        subject = Subject(
-            target_id=trace.trace_id,
-            revision=trace.revision,
-            kind=trace.kind,
-            project=revision.project,
-            session_id=trace.session_id,
-        )
-        return any(may_select(rule, subject) for rule in self._in_force().rules_on("trace"))
-
     def _decide(
         self, in_force: InForce, draft: Draft, traces: pa.Table, decided_ns: int
     ) -> list[Decision]:
@@ -323,7 +352,7 @@ class Worker:
     def _write(self, draft: Draft, decided_ns: int, also: Operation | None = None) -> None:
         """Write the batch in one transaction, then tell the jury."""
         in_force = self._in_force()
-        tables = draft.rows.tables()
+        tables = draft.tables()
         decisions = self._decide(in_force, draft, tables["traces"], decided_ns)
         ledger = Ledger()
         for decision in decisions:

@@ -62,7 +62,10 @@ def test_an_evaluator_finds_what_was_named_and_no_other_secret(service: RunningS
     assert set(SECRETS) & set(result["details"]["names"]) == {"PLUGIN_TOKEN"}
 
 
-@pytest.mark.parametrize(("name", "known"), [("receiver-1", set()), ("jury-1", {"PLUGIN_TOKEN"})])
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [("receiver-1", set()), ("assembler", set()), ("jury-1", {"PLUGIN_TOKEN"})],
+)
 def test_the_memory_holds_no_secret_of_others(
     service: RunningService, name: str, known: set[str]
 ) -> None:

@@ -18,6 +18,7 @@ from tests.helpers.store import span_row, span_table
 from tracejury_collector.api.app import create_app
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.problems import malformed_http
+from tracejury_collector.assembling.assembly import InProcess
 from tracejury_collector.config import Config, parse_config
 from tracejury_collector.definitions import Definitions
 from tracejury_collector.erasing import Eraser
@@ -100,7 +101,7 @@ def running_api(directory: Path, **settings: Any) -> Iterator[Api]:
             db, lambda: budgets_of(config.budget, definitions.in_force().rules), clock
         )
         turns = Turns(db)
-        worker = Worker(db, config, jury, definitions.in_force, clock, turns=turns)
+        worker = Worker(db, config, jury, definitions.in_force, InProcess(), clock, turns=turns)
         driver = RunDriver(
             db,
             turns,

@@ -23,7 +23,7 @@ from tracejury.trace import LogRecord, SpanRecord
 from tracejury.view import trace_to_api
 from tracejury_collector.config import Limits
 from tracejury_collector.receive.otlp import Encoding, Signal, decode
-from tracejury_collector.store.loading import Arrivals, add_logs, add_spans
+from tracejury_collector.store.arrivals import Arrivals, add_logs, add_spans
 
 _SPAN_COLUMNS = (
     *("trace_id", "seq", "content_hash_high", "content_hash_low", "span_id", "parent_span_id"),

@@ -12,6 +12,7 @@ from typing import Any
 from tests.helpers.databases import lay_out
 from tests.helpers.store import START_NS, log_row, log_table, span_row, span_table
 from tracejury.result import Outcome
+from tracejury_collector.assembling.assembly import InProcess
 from tracejury_collector.config import Config, parse_config
 from tracejury_collector.definitions import Definitions
 from tracejury_collector.jury.building import RegistrySeats
@@ -77,6 +78,7 @@ class Bench:
             self.config,
             self.jury,
             self.definitions.in_force,
+            InProcess(),
             now_ns=self.clock,
             budget_refusal=lambda rule: self.budget_refusals.get(rule, ""),
             turns=self.turns,

@@ -30,11 +30,11 @@ TOGETHER = (
     ("receiver.handed-over", "store.answering"),
     ("receiver.acknowledging", INSIDE),
     ("receiver.decoded", "store.recorded"),
-    ("receiver.handed-over",),
+    ("receiver.handed-over", "assembler.assembled"),
     ("receiver.acknowledging", INSIDE),
     ("receiver.decoded",),
     ("receiver.handed-over", "jury.evaluating"),
-    ("receiver.acknowledging",),
+    ("receiver.acknowledging", "assembler.assembled"),
 )
 """Where processes die together, again and again."""
 

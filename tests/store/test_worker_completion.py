@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,9 @@ import pytest
 
 from tests.helpers.jury import wait_until
 from tests.helpers.worker import Bench, bench, child, log, root, trace_id
+from tracejury_collector.assembling.assembly import InProcess
+from tracejury_collector.assembling.batch import Assembled, Batch
+from tracejury_collector.errors import AssemblyFailed
 from tracejury_collector.store.dedup import DedupWindow
 from tracejury_collector.worker import BATCH_TRACES
 
@@ -215,6 +218,29 @@ def test_a_trace_that_cannot_be_finished_stops_no_other(
         stop.set()
         running.join()
     assert store.rows("SELECT trace_id FROM base.open_traces") == [(trace_id(3),)]
+
+
+def test_a_trace_at_which_the_assembler_dies_is_finished_bare(store: Bench) -> None:
+    class Dying(InProcess):
+        def __call__(self, batches: Iterable[Batch]) -> Iterator[Assembled]:
+            for batch in batches:
+                if trace_id(3) in [task.trace_id for task in batch.tasks]:
+                    raise AssemblyFailed("the assembler died at it 2 times")
+                yield from super().__call__([batch])
+
+    store.worker.assembling = Dying()
+    store.spans(*[root(n) for n in range(1, 8)])
+    store.clock.advance(4)
+    stop = threading.Event()
+    running = threading.Thread(target=store.worker.run, args=[stop])
+    running.start()
+    try:
+        wait_until(lambda: store.rows("SELECT count(*) FROM base.traces") == [(7,)])
+    finally:
+        stop.set()
+        running.join()
+    bare = store.rows("SELECT trace_id, flags FROM base.traces WHERE span_count = 0")
+    assert bare == [(trace_id(3), ["not_captured"])]
 
 
 def _copy_spans(store: Bench) -> None:

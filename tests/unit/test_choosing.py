@@ -20,7 +20,6 @@ from tracejury_collector.rules import (
     Subject,
     choose,
     compile_rules,
-    may_select,
 )
 from tracejury_collector.sampling import sample_point
 
@@ -181,10 +180,22 @@ def test_a_session_is_sampled_by_itself_whatever_the_rule_says() -> None:
 
 
 def test_what_no_rate_can_take_is_known_beforehand() -> None:
-    assert not may_select(rule(rate=0.5), subject(0.7))
-    assert may_select(rule(rate=0.5, always=["has_error"]), subject(0.7))
-    assert may_select(rule(**{**STRATA, "always": []}), subject(0.4))
-    assert not may_select(rule(rate=0), subject())
+    def may_take(of: Rule, at: Subject) -> bool:
+        return of.draw.takes(at.target_id, at.project, at.session_id)
+
+    assert not may_take(rule(rate=0.5), subject(0.7))
+    assert may_take(rule(rate=0.5, always=["has_error"]), subject(0.7))
+    assert may_take(rule(**{**STRATA, "always": []}), subject(0.4))
+    assert not may_take(rule(rate=0), subject())
+
+
+@pytest.mark.parametrize("by", ["trace", "session"])
+def test_what_may_be_taken_is_known_as_it_is_decided(by: str) -> None:
+    half = rule(rate=0.5, by=by)
+    for point in range(20):
+        at = subject(point / 20, session_id=f"c{point}", project="p")
+        taken = decide(half, at=at).outcome == "selected"
+        assert half.draw.takes(at.target_id, at.project, at.session_id) is taken
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ CONFIG = parse_config(
     ("role", "found"),
     [
         ("receiver", PLAIN),
+        ("assembler", PLAIN),
         ("jury", PLAIN | {"PLUGIN_TOKEN"}),
         ("judge", PLAIN | NAMED | JUDGES),
         ("store", PLAIN | NAMED | JUDGES),

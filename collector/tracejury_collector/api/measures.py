@@ -64,6 +64,13 @@ def service_metrics(context: ApiContext) -> Iterator[Metric]:
         [],
         {(): context.worker.sessions.finished},
     )
+    yield counter(
+        "tracejury_assembler_lost",
+        "Assemblers that died at their work, or were killed because they hung, "
+        "since the store started.",
+        [],
+        {(): context.worker.assembling.lost},
+    )
     decider = context.worker.decider
     yield counter(
         "tracejury_decisions",

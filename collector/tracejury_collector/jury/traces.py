@@ -15,9 +15,10 @@ from tracejury.session import session_trace
 from tracejury.trace import Trace
 from tracejury_collector.errors import TooLarge
 from tracejury_collector.jury.jobs import Job
+from tracejury_collector.store.arrivals import Arrivals
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.ledger import PendingJob
-from tracejury_collector.store.loading import Arrivals, SeqRange, load_arrivals
+from tracejury_collector.store.loading import SeqRange, load_arrivals
 from tracejury_collector.store.session_revisions import Member, members_of_revisions
 
 CACHE_BYTES = 32 << 20

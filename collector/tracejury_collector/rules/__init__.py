@@ -8,7 +8,6 @@ from tracejury_collector.rules.choosing import (
     Former,
     choose,
     decision_id,
-    may_select,
 )
 from tracejury_collector.rules.compiling import compile_rules
 from tracejury_collector.rules.model import (
@@ -45,5 +44,4 @@ __all__ = [
     "choose",
     "compile_rules",
     "decision_id",
-    "may_select",
 ]

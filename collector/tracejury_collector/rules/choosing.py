@@ -20,7 +20,7 @@ from tracejury_collector.rules.model import (
     Subject,
     TargetKind,
 )
-from tracejury_collector.sampling import is_sampled
+from tracejury_collector.sampling import is_sampled, sample_key
 
 _QUOTED_CHARACTERS = 200
 
@@ -88,11 +88,6 @@ def choose(
         stratum=chosen.stratum,
         sampled_by=None if chosen.probability is None else _sampled_by(rule, subject),
     )
-
-
-def may_select(rule: Rule, subject: Subject) -> bool:
-    """Return whether the sample can take the target, whatever conditions and caps say."""
-    return is_sampled(_sample_key(rule, subject), rule.name, rule.top_rate)
 
 
 def _refused(rule: Rule, checks: Checks, subject: Subject) -> _Chosen | None:
@@ -166,10 +161,8 @@ def _sampled_by(rule: Rule, subject: Subject) -> SampledBy:
 
 
 def _sample_key(rule: Rule, subject: Subject) -> str:
-    """Return the id whose hash decides: conversations of one id in two projects are two."""
-    if _sampled_by(rule, subject) == "session":
-        return f"{subject.project}\n{subject.session_id}"
-    return subject.target_id
+    by_session = _sampled_by(rule, subject) == "session"
+    return sample_key(subject.target_id, subject.project, subject.session_id, by_session=by_session)
 
 
 def _share(rule: Rule, stratum: Stratum | None, subject: Subject, chance: float) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tracejury_collector.config import ALWAYS, Budget
+from tracejury_collector.sampling import Draw
 
 DecisionOutcome = Literal[
     "filtered",
@@ -73,6 +74,12 @@ class Rule:
     def top_rate(self) -> float:
         """The highest rate at which it samples anything."""
         return max(self.rate, *(s.rate for s in self.strata), 0.0)
+
+    @property
+    def draw(self) -> Draw:
+        """What it samples of traces, at most."""
+        by_session = self.sampled_by == "session"
+        return Draw(salt=self.name, rate=self.top_rate, by_session=by_session)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

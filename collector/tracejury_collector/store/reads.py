@@ -13,8 +13,9 @@ import pyarrow as pa
 from tracejury_collector.errors import NotFound, SqlRefused, SqlTooLarge, Unavailable
 from tracejury_collector.rules import TargetKind
 from tracejury_collector.session_ids import session_target
+from tracejury_collector.store.arrivals import Arrivals
 from tracejury_collector.store.database import Database
-from tracejury_collector.store.loading import Arrivals, SeqRange, load_arrivals
+from tracejury_collector.store.loading import SeqRange, load_arrivals
 from tracejury_collector.store.sqlguard import check_expression
 from tracejury_collector.store.statements import statement
 from tracejury_collector.store.watch import watched
