@@ -30,7 +30,7 @@ soak-receive:
 	$(SLOW) slow tests/promises/test_0[235-9]_*.py tests/promises/test_1[0126]_*.py
 
 soak-store:
-	$(SLOW) slow tests/store
+	$(SLOW) slow tests/store tests/promises/test_18_damaged_files.py
 
 soak-jury:
 	$(SLOW) slow tests/e2e/test_sql_bombs.py tests/e2e/test_judge_faults.py

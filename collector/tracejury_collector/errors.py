@@ -21,6 +21,7 @@ TracejuryError
 ├── AssemblyFailed              the assembler cannot rebuild what it was given
 ├── CopyFailed                  a copy of the database could not be finished
 └── Unavailable                 try again soon
+    ├── Damaged                 the database does not give back what was written to it
     └── ShortOfMemory           the database needs more memory than it may take
 """
 
@@ -128,6 +129,10 @@ class CopyFailed(TracejuryError):
 
 class Unavailable(TracejuryError):
     """The service cannot take this now; the same request will succeed later."""
+
+
+class Damaged(Unavailable):
+    """The database does not give back what was written to it."""
 
 
 class ShortOfMemory(Unavailable):

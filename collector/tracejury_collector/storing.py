@@ -93,9 +93,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
     end_process_when_stuck(_end_process)
     db = await _open(config, stop)
     try:
-        await asyncio.to_thread(describe, db)
-        appender = await asyncio.to_thread(Appender, db)
-        definitions = await asyncio.to_thread(_definitions, db, settings)
+        appender, definitions = await asyncio.to_thread(db.readable, lambda: _read(db, settings))
         budgets = Budgets(
             db, lambda: budgets_of(config.budget, definitions.in_force().rules), time.time_ns
         )
@@ -177,6 +175,12 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             await stop.wait()
     finally:
         await asyncio.to_thread(db.close)
+
+
+def _read(db: Database, settings: StoreSettings) -> tuple[Appender, Definitions]:
+    """Return what has to be read before anything starts."""
+    describe(db)
+    return Appender(db), _definitions(db, settings)
 
 
 def _definitions(db: Database, settings: StoreSettings) -> Definitions:

@@ -11,6 +11,7 @@ from typing import Any
 
 from tracejury_collector.config import StorageSettings
 from tracejury_collector.store.database import Database
+from tracejury_collector.store.foreign import witness_of
 
 SETTINGS = StorageSettings(memory=128 << 20, threads=1)
 
@@ -22,6 +23,7 @@ def lay_out(path: Path) -> None:
     """
     if not path.exists():
         path.write_bytes(_empty())
+        Path(witness_of(str(path))).touch()
 
 
 @cache

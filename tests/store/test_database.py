@@ -296,6 +296,7 @@ def test_a_damaged_file_is_set_aside_and_a_fresh_one_started(
 ) -> None:
     path = tmp_path / "db"
     path.write_bytes(content)
+    path.with_name("db.ledger").touch()
     with caplog.at_level(logging.CRITICAL), open_database(path) as db:
         assert _names(db) == []
     (kept,) = tmp_path.glob("db.damaged-*")

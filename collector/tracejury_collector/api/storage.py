@@ -11,6 +11,7 @@ from tracejury_collector.api.dependencies import Context, problems
 from tracejury_collector.config import RetentionSettings
 from tracejury_collector.store.append import SIGNALS
 from tracejury_collector.store.database import REJECTED
+from tracejury_collector.store.opening import files_aside
 from tracejury_collector.store.storage import (
     ProjectSpace,
     count_rows,
@@ -43,6 +44,7 @@ def get_storage(context: Context) -> Storage:
         deleted=deleted_traces(context),
         records=records(context),
         rejected=rejected_records(context)[:_MOST_REASONS],
+        set_aside=files_aside(context.db.path),
         projects=[
             _project(found, retention)
             for found in measure_projects(context.db, space.live_bytes)[:_MOST_PROJECTS]

@@ -8,7 +8,8 @@ from prometheus_client.core import Metric
 
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.storage import deleted_traces
-from tracejury_collector.metrics import counter, gauges
+from tracejury_collector.metrics import counter, gauge, gauges
+from tracejury_collector.store.opening import files_aside
 from tracejury_collector.store.storage import measure_space
 
 
@@ -29,6 +30,11 @@ def storage_metrics(context: ApiContext) -> Iterator[Metric]:
         "them, and what the disk has left; limit: what may live in it.",
         ["what"],
         sizes | ({("limit",): limit} if limit else {}),
+    )
+    yield gauge(
+        "tracejury_storage_set_aside",
+        "Files beside the database that did not open and were kept.",
+        len(files_aside(context.db.path)),
     )
     yield counter(
         "tracejury_traces_deleted",

@@ -13,6 +13,7 @@ import duckdb
 from tracejury_collector.config import StorageSettings
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.store.instance import Instance
+from tracejury_collector.store.opening import is_damage
 from tracejury_collector.store.statements import statement
 from tracejury_collector.store.writer import Writer
 
@@ -63,6 +64,20 @@ class Database:
         Raises: Unavailable when the database is closed.
         """
         return self._writer.aside(operation)
+
+    def readable(self, read: Callable[[], T]) -> T:
+        """Return what is read at the start; a file that does not give it back is set aside before.
+
+        Raises: whatever `read` raises that is no damage.
+        """
+        try:
+            return read()
+        except (Unavailable, duckdb.Error) as error:
+            if not is_damage(error):
+                raise
+            reason = error
+        self.aside(lambda instance: instance.start_afresh(reason)).result()
+        return read()
 
     def checkpoint(self) -> Future[None]:
         """Write what is in the log into the file; what was deleted leaves room from then on."""

@@ -11,18 +11,29 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
 from tracejury_collector.config import StorageSettings
-from tracejury_collector.errors import ConfigError, CopyFailed, ShortOfMemory, Unavailable
+from tracejury_collector.errors import (
+    ConfigError,
+    CopyFailed,
+    Damaged,
+    ShortOfMemory,
+    Unavailable,
+)
+from tracejury_collector.store.foreign import refuse_foreign, witness_of
 from tracejury_collector.store.migrate import migrate
 from tracejury_collector.store.opening import (
     CATALOG,
     check_usable,
+    is_damage,
     log_files,
     open_database,
+    refuse_for_another_reason,
+    set_aside,
     sync,
 )
 
@@ -31,11 +42,30 @@ _log = logging.getLogger(__name__)
 MIN_FREE_BYTES = 64 << 20
 """Below this much free space nothing is written any more; reads go on."""
 
-_NUMBER = struct.Struct(">Q")
+_WITNESS = struct.Struct(">QQQ")
+_WITNESS_OF_OLD = struct.Struct(">Q")
 _LEAVE_S = 5.0
 _LEAVE_TO_SWAP_S = 0.5  # nothing is stored meanwhile
 _READ_GROWTH = 4  # times the memory of the settings, at most, for a trace that must be read
+_UNREADABLE = (duckdb.FatalException, duckdb.IOException, duckdb.SerializationException)
 _SHORTAGES = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Witnessed:
+    """A commit: its number, and how many records all commits up to it have stored."""
+
+    commit_id: int = 0
+    spans: int = 0
+    logs: int = 0
+
+    def beyond(self, other: Witnessed) -> Witnessed:
+        """Return by how much this is more than the other."""
+        return Witnessed(
+            commit_id=max(0, self.commit_id - other.commit_id),
+            spans=max(0, self.spans - other.spans),
+            logs=max(0, self.logs - other.logs),
+        )
 
 
 class Instance:
@@ -50,23 +80,42 @@ class Instance:
         self._cursors: set[duckdb.DuckDBPyConnection] = set()
         self._root: duckdb.DuckDBPyConnection | None = None
         check_usable(path)
-        self._witness = _open_witness(f"{path}.ledger")
+        refuse_foreign(path)
+        self._witness = _open_witness(witness_of(path))
         try:
             self._open()
         except BaseException:
             os.close(self._witness)
             raise
-        self._report_loss()
 
     def _open(self) -> None:
+        try:
+            root = self._migrated()
+        except duckdb.Error as error:
+            refuse_for_another_reason(self.path, error)
+            self._set_aside(error)
+            root = self._migrated()
+        with self._changed:
+            self._root = root
+
+    def _migrated(self) -> duckdb.DuckDBPyConnection:
         root = self._connected()
         try:
             migrate(root)
+            _last_commit(root, self.path)
         except BaseException:
             root.close()
             raise
-        with self._changed:
-            self._root = root
+        return root
+
+    def start_afresh(self, reason: BaseException) -> None:
+        """Set the file aside that does not give back what was written, and start an empty one."""
+        self._let_go(_LEAVE_S)
+        self._set_aside(reason)
+        self._open()
+
+    def _set_aside(self, reason: BaseException) -> None:
+        set_aside([*log_files(self.path), self.path], reason)
 
     def _connected(self) -> duckdb.DuckDBPyConnection:
         while True:
@@ -113,8 +162,9 @@ class Instance:
             self._cursors.add(cursor)
         try:
             yield cursor
-        except (duckdb.FatalException, duckdb.IOException) as error:
-            raise Unavailable(f"the database cannot be read now: {error}") from error
+        except _UNREADABLE as error:
+            kind = Damaged if is_damage(error) else Unavailable
+            raise kind(f"the database cannot be read now: {error}") from error
         finally:
             with self._changed:
                 cursor.close()
@@ -185,29 +235,27 @@ class Instance:
 
     def last_commit(self) -> tuple[int, str]:
         """Return (number of the last commit, counters as JSON) as they stand on disk."""
-        row = self.root.execute("SELECT commit_id, counters FROM base.ledger").fetchone()
-        if row is None:
-            raise ConfigError(f"{self.path!r}: base.ledger is empty; the file was changed by hand")
-        return row[0], row[1]
+        return _last_commit(self.root, self.path)
 
-    def witness(self, commit_id: int) -> None:
-        """Note outside the database that a commit was answered, so that a loss can be seen."""
-        os.pwrite(self._witness, _NUMBER.pack(commit_id), 0)
+    def witness(self, commit: Witnessed) -> None:
+        """Note outside the database what was answered, so that a loss can be seen."""
+        os.pwrite(self._witness, _WITNESS.pack(commit.commit_id, commit.spans, commit.logs), 0)
 
-    def _report_loss(self) -> None:
-        noted = os.pread(self._witness, _NUMBER.size, 0)
-        answered = _NUMBER.unpack(noted)[0] if len(noted) == _NUMBER.size else 0
-        found, _ = self.last_commit()
-        if found < answered:
+    def loss(self, found: Witnessed) -> Witnessed:
+        """Return what was answered and is not in the database that was found."""
+        noted = os.pread(self._witness, _WITNESS.size, 0)
+        lost = _unpacked(noted).beyond(found)
+        if lost.commit_id:
             _log.critical(
-                "%s: the last %d acknowledged commits are missing (found %d of %d): "
-                "the database or its write-ahead log was damaged or replaced",
+                "%s: the last %d acknowledged commits are missing (found %d), with %d spans and "
+                "%d log records: the database or its write-ahead log was damaged or replaced",
                 self.path,
-                answered - found,
-                found,
-                answered,
+                lost.commit_id,
+                found.commit_id,
+                lost.spans,
+                lost.logs,
             )
-        self.witness(found)
+        return lost
 
     def checkpoint(self) -> None:
         """Write what is in the log into the file.
@@ -232,6 +280,23 @@ class Instance:
             root.close()
             _log.info("%s: closed in %.2f s", self.path, time.monotonic() - started)
         os.close(self._witness)
+
+
+def _last_commit(root: duckdb.DuckDBPyConnection, path: str) -> tuple[int, str]:
+    row = root.execute("SELECT commit_id, counters FROM base.ledger").fetchone()
+    if row is None:
+        raise ConfigError(f"{path!r}: base.ledger is empty; the file was changed by hand")
+    return row[0], row[1]
+
+
+def _unpacked(noted: bytes) -> Witnessed:
+    """Return what was noted; earlier releases noted the number of the commit alone."""
+    if len(noted) == _WITNESS.size:
+        commit_id, spans, logs = _WITNESS.unpack(noted)
+        return Witnessed(commit_id=commit_id, spans=spans, logs=logs)
+    if len(noted) == _WITNESS_OF_OLD.size:
+        return Witnessed(commit_id=_WITNESS_OF_OLD.unpack(noted)[0])
+    return Witnessed()
 
 
 def _open_witness(path: str) -> int:

@@ -6,14 +6,18 @@ import errno
 import logging
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
 
 from tracejury_collector.config import StorageSettings
-from tracejury_collector.errors import ConfigError, InUse, ShortOfMemory, Unavailable
+from tracejury_collector.errors import ConfigError, Damaged, InUse, ShortOfMemory, Unavailable
 
 _log = logging.getLogger(__name__)
+
+ASIDE = ".damaged-"
+"""Between the name of a file that was set aside and when that was."""
 
 CATALOG = "tracejury"
 """The database's name inside DuckDB; each new connection has to `USE` it."""
@@ -30,6 +34,12 @@ _SETTINGS = (
 _NEWER = "we can only read version"
 _LOCKED = "Could not set lock on file"
 _STARVED = ("failed to pin block", "failed to allocate data", "could not allocate block")
+_DAMAGED = (
+    "Corrupt database file",
+    "Could not read enough bytes",
+    "Failed to deserialize",
+    "Serialization Error",
+)
 _BUSY = (
     "No space left on device",
     "Disk quota exceeded",
@@ -51,15 +61,14 @@ def open_database(path: str, settings: StorageSettings) -> duckdb.DuckDBPyConnec
     damage = _try(path, settings)
     if isinstance(damage, duckdb.DuckDBPyConnection):
         return damage
-    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     logs = log_files(path)
     if logs:
-        _set_aside(logs, stamp, damage)
+        set_aside(logs, damage)
         again = _try(path, settings)
         if isinstance(again, duckdb.DuckDBPyConnection):
             return again
         damage = again
-    _set_aside([path], stamp, damage)
+    set_aside([path], damage)
     fresh = _try(path, settings)
     if isinstance(fresh, duckdb.DuckDBPyConnection):
         return fresh
@@ -77,21 +86,33 @@ def _try(path: str, settings: StorageSettings) -> duckdb.DuckDBPyConnection | du
     try:
         return _connect(path, settings)
     except duckdb.Error as error:
-        text = str(error)
-        if _LOCKED in text:
-            raise InUse(
-                f"the database {path!r} is open in another process; stop that one, "
-                "or use another file (setting `storage`)"
-            ) from error
-        if _NEWER in text:
-            raise ConfigError(
-                f"the database {path!r} was written by a newer DuckDB: {text}"
-            ) from error
-        if is_starved(error):
-            raise ShortOfMemory(f"cannot open the database {path!r} now: {text}") from error
-        if any(s in text for s in _BUSY):
-            raise Unavailable(f"cannot open the database {path!r} now: {text}") from error
+        refuse_for_another_reason(path, error)
         return error
+
+
+def refuse_for_another_reason(path: str, error: duckdb.Error) -> None:
+    """Raise what keeps the file from being opened; return where that can only be damage.
+
+    Raises: ConfigError, InUse, Unavailable or ShortOfMemory.
+    """
+    text = str(error)
+    if _LOCKED in text:
+        raise InUse(
+            f"the database {path!r} is open in another process; stop that one, "
+            "or use another file (setting `storage`)"
+        ) from error
+    if _NEWER in text:
+        raise ConfigError(f"the database {path!r} was written by a newer DuckDB: {text}") from error
+    if is_starved(error):
+        raise ShortOfMemory(f"cannot open the database {path!r} now: {text}") from error
+    if any(s in text for s in _BUSY):
+        raise Unavailable(f"cannot open the database {path!r} now: {text}") from error
+
+
+def is_damage(error: BaseException) -> bool:
+    """Say whether DuckDB found that what it read is not what it had written."""
+    found = isinstance(error, duckdb.Error) and any(sign in str(error) for sign in _DAMAGED)
+    return found or isinstance(error, Damaged)
 
 
 def _connect(path: str, settings: StorageSettings) -> duckdb.DuckDBPyConnection:
@@ -159,8 +180,17 @@ def sync(path: str) -> None:
             os.close(handle)
 
 
-def _set_aside(paths: list[str], stamp: str, reason: duckdb.Error) -> None:
-    for path in paths:
-        target = f"{path}.damaged-{stamp}"
+def set_aside(paths: Sequence[str], reason: BaseException) -> None:
+    """Rename the files, so that they are kept and nobody opens them."""
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    for path in filter(os.path.exists, paths):
+        target = f"{path}{ASIDE}{stamp}"
         Path(path).rename(target)
         _log.critical("%s does not open and was set aside as %s: %s", path, target, reason)
+
+
+def files_aside(path: str) -> list[str]:
+    """Return the names of the files that were set aside beside the database file."""
+    file = Path(path)
+    names = (entry.name for entry in file.absolute().parent.iterdir())
+    return sorted(name for name in names if name.startswith(file.name) and ASIDE in name)

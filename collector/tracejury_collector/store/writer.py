@@ -17,8 +17,8 @@ import orjson
 from tracejury.errors import TracejuryError
 from tracejury_collector import failpoints
 from tracejury_collector.errors import Unavailable
-from tracejury_collector.store.instance import Instance
-from tracejury_collector.store.opening import is_starved
+from tracejury_collector.store.instance import Instance, Witnessed
+from tracejury_collector.store.opening import is_damage, is_starved
 
 T = TypeVar("T")
 Operation = Callable[[duckdb.DuckDBPyConnection], Any]
@@ -204,7 +204,7 @@ class Writer:
                 raise Unavailable(f"the database failed and was opened anew: {error}") from error
         else:
             self._commit_id, self._committed = attempt.commit_id, attempt.counters
-        self._instance.witness(self._commit_id)
+        self._instance.witness(_witnessed(self._commit_id, self._committed))
         return attempt.results
 
     def _transact(self, group: list[_Write], attempt: _Attempt) -> None:
@@ -225,11 +225,17 @@ class Writer:
         failpoints.reach("store.committed")
 
     def _reopen(self, reason: Exception) -> None:
-        """Open the file anew, however long that takes; what the disk says then holds."""
+        """Open the file anew, however long that takes; what the disk says then holds.
+
+        A file that takes nothing in any more because it is damaged is set aside.
+        """
         _log.critical("%s: opening anew after: %s", self._instance.path, reason)
         while True:
             try:
-                self._instance.reopen()
+                if is_damage(reason):
+                    self._instance.start_afresh(reason)
+                else:
+                    self._instance.reopen()
                 self._commit_id, self._committed = self._ledger()
                 return
             except (TracejuryError, duckdb.Error, OSError) as error:
@@ -239,8 +245,23 @@ class Writer:
                     raise Unavailable("the database failed and the service is stopping")
 
     def _ledger(self) -> tuple[int, Counter[str]]:
-        commit_id, counters = self._instance.last_commit()
-        return commit_id, Counter(orjson.loads(counters))
+        """Return the last commit as it stands on disk, and what was counted.
+
+        What was answered and is gone is counted too; that is kept with the next commit.
+        """
+        commit_id, told = self._instance.last_commit()
+        counters = Counter[str](orjson.loads(told))
+        lost = self._instance.loss(_witnessed(commit_id, counters))
+        for signal, count in (("spans", lost.spans), ("logs", lost.logs)):
+            if count:
+                counters[f"{signal}.lost"] += count
+        return commit_id, counters
+
+
+def _witnessed(commit_id: int, counters: Counter[str]) -> Witnessed:
+    return Witnessed(
+        commit_id=commit_id, spans=counters["spans.stored"], logs=counters["logs.stored"]
+    )
 
 
 def _succeed(group: list[_Write], results: list[Any]) -> None:

@@ -35,6 +35,11 @@ def _print(found: Storage) -> None:
     if found.rejected:
         reasons = [f"{row.count:,} {row.signal} ({row.reason})" for row in found.rejected]
         facts["rejected"] = "; ".join(reasons)
+    lost = {signal: counts.get("lost", 0) for signal, counts in found.records.items()}
+    if any(lost.values()):
+        facts["lost"] = ", ".join(f"{count:,} {signal}" for signal, count in lost.items() if count)
+    if found.set_aside:
+        facts["aside"] = ", ".join(found.set_aside)
     for name, fact in facts.items():
         out.print(Text.assemble((f"{name:<9}", "dim"), fact))
     columns: list[tuple[str, terminal.Justify]] = [

@@ -63,6 +63,9 @@ class Storage(Document):
     rejected: list[RejectedRecords] = Field(
         description="why records were rejected, the most frequent reasons first, at most 100"
     )
+    set_aside: list[str] = Field(
+        description="files beside the database that did not open and were kept, by name"
+    )
     projects: list[ProjectStorage] = Field(
         description="projects that have spans, those with the most first, at most 1000"
     )
