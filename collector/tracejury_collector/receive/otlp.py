@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -65,7 +65,7 @@ def decode(
     return _decoded(logs, "log records")
 
 
-def _decoded(rows: Rows, noun: str) -> Decoded:
+def _decoded(rows: Rows[Any], noun: str) -> Decoded:
     table = rows.table()
     return Decoded(
         table=table,

@@ -45,7 +45,7 @@ _UINT64 = range(1 << 64)
 _INT32 = range(-(1 << 31), 1 << 31)
 _HEX = re.compile(r"[0-9a-fA-F]*")
 
-R = TypeVar("R", bound=Rows)
+R = TypeVar("R", bound=Rows[Any])
 AddRecord = Callable[[Mapping[str, Any], Scope, R, Limits], None]
 
 

@@ -44,7 +44,7 @@ _LIMITED = {
     "scope": {3: "attributes_per_span"},
 }
 
-R = TypeVar("R", bound=Rows)
+R = TypeVar("R", bound=Rows[Any])
 M = TypeVar("M", bound=Message)
 
 

@@ -30,8 +30,12 @@ def _remembered(size: int, function: Callable[..., T]) -> Callable[..., T]:
     """The function of texts with a cache; of long texts, which would fill it, only the start."""
     cached = cast("Callable[..., T]", lru_cache(maxsize=size)(function))
 
-    def call(*texts: str) -> T:
-        return cached(*[t if len(t) <= MAX_NAME_CHARS else t[:MAX_NAME_CHARS] for t in texts])
+    def call(text: str, *others: str) -> T:
+        if len(text) > MAX_NAME_CHARS:
+            text = text[:MAX_NAME_CHARS]
+        if not others:
+            return cached(text)
+        return cached(text, *[t[:MAX_NAME_CHARS] for t in others])
 
     return call
 

@@ -26,14 +26,14 @@ REDACTED = frozenset(
 )
 _PLACEHOLDER_CHARS = 20
 PLACEHOLDERS = REDACTED | {"", "N/A", "<not specified>", "<not serializable>"}
-_NO_NAMES = frozenset({"unknown", "Unknown", "UNKNOWN"})
+_NO_NAMES = PLACEHOLDERS | {"unknown", "Unknown", "UNKNOWN"}
+_JSON_OPENERS = frozenset("{[")
 _OPENERS = frozenset('{["( \n\t\r')
 # How base64 of an object or list begins.
 _BASE64_JSON = ("ey", "e3", "W1", "W3", "Wy", "Wz")
 _TRUNCATED_MARKS = ("...[TRUNCATED", "… [truncated", "...[truncated")
 _JSON_START = re.compile(r"\s*(?:\{\s*[\"']|\[\s*[{\[\"'])")
 _BRACKETS = re.compile(r"[\[\]{}]")
-_MAY_BE_TRUNCATED = re.compile(r"\[(?:TRUNCATED|truncated)")
 
 
 def decode(value: Any) -> Any:
@@ -188,7 +188,7 @@ def to_name(value: Any) -> str:
         return to_name(value[0]) if value and isinstance(value[0], str) else ""
     else:
         text = str(value)
-    return "" if text in PLACEHOLDERS or text in _NO_NAMES else text
+    return "" if text in _NO_NAMES else text
 
 
 def to_int(value: Any) -> int | None:
@@ -223,13 +223,15 @@ def is_redacted(value: Any) -> bool:
 
 def is_truncated(text: str) -> bool:
     """Whether JSON text was cut off."""
-    if text[-1:] not in "}]" and text.rstrip()[-1:] not in "}]" and _JSON_START.match(text):
+    is_open = text.lstrip()[:1] in _JSON_OPENERS and text.rstrip()[-1:] not in "}]"
+    if is_open and _JSON_START.match(text):
         return True
     if is_cut(text):
         return True
-    if _MAY_BE_TRUNCATED.search(text, len(text) - 80) is None:
+    end = text[-80:]
+    if "[TRUNCATED" not in end and "[truncated" not in end:
         return False
-    return any(mark in text[-80:] for mark in _TRUNCATED_MARKS)
+    return any(mark in end for mark in _TRUNCATED_MARKS)
 
 
 def salvage(value: Any) -> Any:

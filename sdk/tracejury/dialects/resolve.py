@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from tracejury.dialects.active import Tables, active
@@ -51,11 +51,14 @@ class Fields:
         "tool_result",
         "truncated",
         "user_id",
+        "whole",
     )
 
     def __init__(self, kind: SpanKind, dialect: str) -> None:
         self.kind: SpanKind = kind
         self.dialect = dialect
+        self.whole: dict[str, str] = {}
+        """The attributes that are a field's text as they stand, by the field."""
         self.session_id = self.user_id = self.agent_name = self.provider = self.model = ""
         self.operation = self.tool_name = self.tool_call_id = ""
         self.error_type = self.error_message = ""
@@ -121,15 +124,20 @@ class Reading:
         attributes = self.attributes
         for field, form, places in self.plan.kept(self.kind):
             for place in places:
-                value = attributes[place] if isinstance(place, str) else self.value(place)
-                if form == "content":
+                value = attributes[place] if type(place) is str else self.value(place)
+                found: Any
+                if form == "name":
+                    found = to_name(value)
+                elif form == "content":
                     found = _content(value, fields)
-                elif form == "provider":
-                    found = (name := to_name(value)) and self.tables.provider_name(name)
+                elif form == "count":
+                    found = to_int(value)
                 else:
-                    found = _READ[form](value)
+                    found = (name := to_name(value)) and self.tables.provider_name(name)
                 if found is not None and found != "":
                     setattr(fields, field, found)
+                    if found is value and type(place) is str:
+                        fields.whole[field] = place
                     break
         if "cost_usd" in self._places or "cost_part" in self._places:
             fields.cost_usd = self._cost()
@@ -178,9 +186,6 @@ def _content(value: Any, fields: Fields) -> str | None:
 def is_true(value: Any) -> bool:
     """Whether the value says yes, as libraries write it."""
     return value is True or (isinstance(value, str) and value.lower() in ("true", "error"))
-
-
-_READ: Final[dict[str, Callable[[Any], Any]]] = {"count": to_int, "name": to_name}
 
 
 def read(
