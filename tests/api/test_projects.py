@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.helpers.api import START_NS, Api, record_result, running_api, served
-from tests.helpers.projects import OTHER, OWN, fill, trace_of
+from tests.helpers.projects import OTHER, OWN, SESSION, fill, trace_of
 from tracejury import Client
 from tracejury_collector.store import reads
 from tracejury_collector.store.events import ResultEvents, next_results
@@ -60,4 +60,4 @@ def test_results_of_a_project_are_found_behind_any_number_of_others(
 
 def test_live_results_can_be_of_one_project(api: Api) -> None:
     told = next_results(api.context.db, (0,), ResultEvents(project=OWN)).rows
-    assert {row["decision_id"] for _, row in told} == {f"{OWN}-1", f"{OWN}-2"}
+    assert {row["decision_id"] for _, row in told} == {f"{OWN}/{SESSION}-{n}" for n in (1, 2)}

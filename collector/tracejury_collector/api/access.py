@@ -51,17 +51,17 @@ ACCESS: Final[Mapping[str, Access]] = {
     "GET /metrics": _READ_ALL,
     "POST /api/traces/import": _INGEST,
     "GET /api/traces": _READ_OWN,
-    "GET /api/traces/events": _READ_ALL,
+    "GET /api/traces/events": _READ_OWN,
     "GET /api/traces/{trace_id}": _READ_OWN,
     "GET /api/traces/{trace_id}/explain": _READ_OWN,
-    "GET /api/sessions": _READ_ALL,
-    "GET /api/sessions/{session_id:anything}": _READ_ALL,
-    "GET /api/sessions/{session_id:anything}/explain": _READ_ALL,
-    "GET /api/results": _READ_ALL,
-    "GET /api/results/events": _READ_ALL,
+    "GET /api/sessions": _READ_OWN,
+    "GET /api/sessions/{session_id:anything}": _READ_OWN,
+    "GET /api/sessions/{session_id:anything}/explain": _READ_OWN,
+    "GET /api/results": _READ_OWN,
+    "GET /api/results/events": _READ_OWN,
     "GET /api/pass-rates": _READ_OWN,
     "GET /api/agreement": _READ_ALL,
-    "GET /api/labels": _READ_ALL,
+    "GET /api/labels": _READ_OWN,
     "POST /api/labels": _WRITE_ALL,
     "DELETE /api/labels/{label_id:anything}": _WRITE_ALL,
     "GET /api/evaluator-types": _FACTS,
@@ -93,7 +93,7 @@ ACCESS: Final[Mapping[str, Access]] = {
     "GET /api/snapshots/{snapshot_id}": _ADMIN,
     "GET /api/snapshots/{snapshot_id}/file": _ADMIN,
     "DELETE /api/snapshots/{snapshot_id}": _ADMIN,
-    "GET /api/export/{view}.parquet": _READ_ALL,
+    "GET /api/export/{view}.parquet": _READ_OWN,
     "GET /api/audit": _READ_ALL,
     "GET /api/budgets": _READ_ALL,
     "GET /api/alerts": _READ_ALL,
@@ -161,3 +161,15 @@ def own_project(caller: Caller, asked: str | None) -> str | None:
             "leave project out"
         )
     return caller.project
+
+
+def check_where(caller: Caller, where: str | None) -> None:
+    """Check that the caller may choose by a condition of its own.
+
+    Raises: Forbidden
+    """
+    if where is not None and caller.project is not None:
+        raise Forbidden(
+            "where: a condition is tried on rows of all projects, and its errors would show "
+            "them; a key of a project chooses by the other parameters"
+        )

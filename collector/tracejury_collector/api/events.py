@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from tracejury.rest import Result, TraceSummary
+from tracejury_collector.api.access import CallerIs, check_where, own_project
 from tracejury_collector.api.dependencies import Context, problems
 from tracejury_collector.api.details import result
 from tracejury_collector.api.problems import problem_of
@@ -33,6 +34,7 @@ from tracejury_collector.store.events import (
     next_results,
     next_traces,
 )
+from tracejury_collector.store.owning import own_news, own_results, own_rows
 from tracejury_collector.store.reads import Row
 
 router = APIRouter()
@@ -94,6 +96,7 @@ class ResultEventQuery(BaseModel):
 async def trace_events(
     request: Request,
     context: Context,
+    caller: CallerIs,
     query: Annotated[TraceEventQuery, Query()],
     last_event_id: LastEventId = None,
 ) -> EventSourceResponse:
@@ -101,11 +104,16 @@ async def trace_events(
 
     An event holds the trace as it stands when it is told: `status` says whether it is finished.
     """
-    wanted = await run_in_threadpool(TraceEvents(**query.model_dump()).checked)
+    check_where(caller, query.where)
+    project = own_project(caller, query.project)
+    asked = TraceEvents(**{**query.model_dump(), "project": project})
+    wanted = await run_in_threadpool(asked.checked)
     newest = await run_in_threadpool(newest_traces, context.db)
     follow = _Follow(
         streams=request.app.state.streams,
-        look=lambda place: next_traces(context.db, place, wanted),
+        look=lambda place: own_news(
+            context.db, caller.project, own_rows, next_traces(context.db, place, wanted)
+        ),
         told=lambda place, row: event("trace", trace_summary(row), _name(place)),
     )
     return follow.answer(_place(last_event_id, newest), "GET /api/traces")
@@ -120,15 +128,19 @@ async def trace_events(
 async def result_events(
     request: Request,
     context: Context,
+    caller: CallerIs,
     query: Annotated[ResultEventQuery, Query()],
     last_event_id: LastEventId = None,
 ) -> EventSourceResponse:
     """Tell of each result on a current revision once it is on disk."""
-    wanted = ResultEvents(**query.model_dump())
+    project = own_project(caller, query.project)
+    wanted = ResultEvents(**{**query.model_dump(), "project": project})
     newest = await run_in_threadpool(newest_results, context.db)
     follow = _Follow(
         streams=request.app.state.streams,
-        look=lambda place: next_results(context.db, place, wanted),
+        look=lambda place: own_news(
+            context.db, caller.project, own_results, next_results(context.db, place, wanted)
+        ),
         told=lambda place, row: event("result", result(row), _name(place)),
     )
     return follow.answer(_place(last_event_id, newest), "GET /api/results")

@@ -13,6 +13,7 @@ from tracejury.labels import Label, meaning
 from tracejury.rest import Label as LabelItem
 from tracejury.rest import LabelInput, LabelsInput, LabelsStored, Page
 from tracejury.result import Verdict
+from tracejury_collector.api.access import CallerIs, own_project
 from tracejury_collector.api.cursors import decode_cursor, encode_cursor
 from tracejury_collector.api.dependencies import Context, ListQuery, problems
 from tracejury_collector.api.details import label
@@ -21,6 +22,7 @@ from tracejury_collector.api.times import parse_time
 from tracejury_collector.errors import InvalidRequest, MalformedRequest, NotFound
 from tracejury_collector.redaction import Found, Redactor
 from tracejury_collector.store import labels as store
+from tracejury_collector.store.owning import own_labels
 from tracejury_evaluators.patterns import TooMany
 
 router = APIRouter(tags=["labels"])
@@ -116,22 +118,29 @@ def _said_ns(text: str, now_ns: int) -> int:
 
 
 @router.get("/api/labels", responses=problems(400, 422))
-def list_labels(context: Context, query: Annotated[LabelQuery, Query()]) -> Page[LabelItem]:
+def list_labels(
+    context: Context, caller: CallerIs, query: Annotated[LabelQuery, Query()]
+) -> Page[LabelItem]:
     """List labels, newest first."""
-    rows = store.list_labels(context.db, _filter(query, time.time_ns()))
+    project = own_project(caller, query.project)
+    rows = store.list_labels(context.db, _filter(query, project, time.time_ns()))
     last = rows[query.limit - 1] if len(rows) > query.limit else None
     cursor = encode_cursor(last["created_at_ns"], last["label_id"]) if last else None
-    return Page(items=[label(row) for row in rows[: query.limit]], next_cursor=cursor)
+    shown = own_labels(context.db, caller.project, rows[: query.limit])
+    return Page(items=[label(row) for row in shown], next_cursor=cursor)
 
 
-def _filter(query: LabelQuery, now_ns: int) -> store.LabelFilter:
+def _filter(query: LabelQuery, project: str | None, now_ns: int) -> store.LabelFilter:
     """Return the filter for one row more than the page holds."""
     before: tuple[Any, ...] = (None, None)
     if query.cursor:
         before = decode_cursor(query.cursor, (int, str))
-    chosen = query.model_dump(exclude={"limit", "cursor", "since", "trace_id", "span_id"})
+    chosen = query.model_dump(
+        exclude={"limit", "cursor", "since", "trace_id", "span_id", "project"}
+    )
     return store.LabelFilter(
         **chosen,
+        project=project,
         trace_id=query.trace_id.lower() if query.trace_id else None,
         span_id=query.span_id.lower() if query.span_id else None,
         since_ns=parse_time(query.since, "since", now_ns) if query.since else None,

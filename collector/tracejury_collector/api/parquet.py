@@ -13,6 +13,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.types import Message, Receive, Scope, Send
 
+from tracejury_collector.api.access import CallerIs, check_where
 from tracejury_collector.api.dependencies import Context, problems
 from tracejury_collector.api.times import parse_time
 from tracejury_collector.errors import Unavailable
@@ -57,15 +58,18 @@ class ExportQuery(BaseModel):
 async def export(
     request: Request,
     context: Context,
+    caller: CallerIs,
     view: Annotated[str, Path(max_length=100, description="a view", examples=["traces"])],
     query: Annotated[ExportQuery, Query()],
 ) -> StreamingResponse:
     """Stream the rows of a view as they are at this moment, as a Parquet file."""
+    check_where(caller, query.where)
     limiter: CapacityLimiter = request.app.state.export_lane
     now_ns = time.time_ns()
     wanted = Wanted(
         view=view,
         where=query.where,
+        own=caller.project,
         since_ns=parse_time(query.since, "since", now_ns) if query.since else None,
         until_ns=parse_time(query.until, "until", now_ns) if query.until else None,
     )

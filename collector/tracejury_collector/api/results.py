@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from tracejury.rest import Page, Result
+from tracejury_collector.api.access import CallerIs, own_project
 from tracejury_collector.api.cursors import decode_cursor, encode_cursor
 from tracejury_collector.api.dependencies import Context, ListQuery, problems
 from tracejury_collector.api.details import result
@@ -17,6 +18,7 @@ from tracejury_collector.api.times import parse_time
 from tracejury_collector.session_ids import is_session
 from tracejury_collector.store import reads
 from tracejury_collector.store.database import Database
+from tracejury_collector.store.owning import own_results
 
 router = APIRouter(tags=["results"])
 
@@ -46,12 +48,16 @@ class ResultQuery(ListQuery):
 
 
 @router.get("/api/results", responses=problems(400, 422))
-def list_results(context: Context, query: Annotated[ResultQuery, Query()]) -> Page[Result]:
+def list_results(
+    context: Context, caller: CallerIs, query: Annotated[ResultQuery, Query()]
+) -> Page[Result]:
     """List results on current revisions, newest first."""
-    wanted = _placed(context.db, _filter(query, time.time_ns()))
+    project = own_project(caller, query.project)
+    wanted = _placed(context.db, _filter(query, project, time.time_ns()))
     rows = reads.list_results(context.db, wanted)
     more = len(rows) > query.limit
-    items = [result(row) for row in rows[: query.limit]]
+    shown = own_results(context.db, caller.project, rows[: query.limit])
+    items = [result(row) for row in shown]
     last = rows[query.limit - 1] if more else None
     cursor = (
         encode_cursor(last["created_at_ns"], last["decision_id"], last["evaluator"])
@@ -71,14 +77,14 @@ def _placed(db: Database, wanted: reads.ResultFilter) -> reads.ResultFilter:
     return replace(wanted, first_seq=reads.place_of_trace(db, trace_id))
 
 
-def _filter(query: ResultQuery, now_ns: int) -> reads.ResultFilter:
+def _filter(query: ResultQuery, project: str | None, now_ns: int) -> reads.ResultFilter:
     """Return the filter for one row more than the page holds."""
     position = decode_cursor(query.cursor, (int, str, str)) if query.cursor else (None,) * 3
     return reads.ResultFilter(
         superseded=query.superseded,
         trace_id=query.trace_id.lower() if query.trace_id else None,
         target_id=query.target_id,
-        project=query.project,
+        project=project,
         evaluator=query.evaluator,
         rule=query.rule,
         outcome=query.outcome,

@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tracejury.rest import Page, SessionDetail, SessionExplanation, SessionSummary
 from tracejury.view import rfc3339
+from tracejury_collector.api.access import CallerIs, check_where, own_project
+from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.cursors import decode_cursor, encode_cursor
 from tracejury_collector.api.dependencies import MAX_PAGE, Context, ListQuery, problems
 from tracejury_collector.api.details import decision, label, result, with_times
@@ -17,9 +19,12 @@ from tracejury_collector.api.paths import LastSegmentRoute, anything
 from tracejury_collector.api.times import parse_time
 from tracejury_collector.api.traces import trace_summary
 from tracejury_collector.errors import NotFound
+from tracejury_collector.keys.ring import Caller
 from tracejury_collector.session_ids import session_target
 from tracejury_collector.store import reads, sessions
 from tracejury_collector.store.labels import labels_of_session
+from tracejury_collector.store.owning import own_results, own_sessions
+from tracejury_collector.store.reads import Row
 
 router = APIRouter(tags=["sessions"])
 explaining = APIRouter(tags=["sessions"], route_class=LastSegmentRoute)
@@ -68,12 +73,15 @@ class OneSessionQuery(BaseModel):
 
 @router.get("/api/sessions", responses=problems(400, 422))
 def list_sessions(
-    context: Context, query: Annotated[SessionQuery, Query()]
+    context: Context, caller: CallerIs, query: Annotated[SessionQuery, Query()]
 ) -> Page[SessionSummary]:
     """List sessions, latest activity first, with their totals."""
-    found = sessions.list_sessions(context.db, _filter(query, time.time_ns()), query.where)
+    check_where(caller, query.where)
+    project = own_project(caller, query.project)
+    found = sessions.list_sessions(context.db, _filter(query, project, time.time_ns()), query.where)
     more = len(found) > query.limit
-    items = [SessionSummary(**_shown(row)) for _, row in found[: query.limit]]
+    shown = _own(context, caller, [row for _, row in found[: query.limit]])
+    items = [SessionSummary(**_shown(row)) for row in shown]
     if not more:
         return Page(items=items)
     place = found[query.limit - 1][0]
@@ -83,20 +91,29 @@ def list_sessions(
 
 @explaining.get(f"/api/sessions/{anything('session_id')}/explain", responses=problems(404, 422))
 def explain_session(
-    context: Context, session_id: SessionId, project: Project = None
+    context: Context, caller: CallerIs, session_id: SessionId, project: Project = None
 ) -> SessionExplanation:
     """Say when and why the session was finished, and why each rule judged it or did not."""
+    project = own_project(caller, project)
+    if caller.project is not None and not _own(context, caller, [{"session_id": session_id}]):
+        raise _unknown(session_id, None, [])
     story = context.worker.explain_session(session_id, project)
+    if caller.project is not None:
+        story["other_projects"] = []
     return SessionExplanation.model_validate(with_times(story))
 
 
 @router.get(f"/api/sessions/{anything('session_id')}", responses=problems(404, 422))
 def get_session(
-    context: Context, session_id: SessionId, query: Annotated[OneSessionQuery, Query()]
+    context: Context,
+    caller: CallerIs,
+    session_id: SessionId,
+    query: Annotated[OneSessionQuery, Query()],
 ) -> SessionDetail:
     """Return the totals of one session, and its traces in order of start."""
-    found = sessions.find_session(context.db, session_id)
-    rows = [row for row in found if query.project in (None, row["project"])]
+    asked = own_project(caller, query.project)
+    found = _own(context, caller, sessions.find_session(context.db, session_id))
+    rows = [row for row in found if asked in (None, row["project"])]
     if not rows:
         raise _unknown(session_id, query.project, [row["project"] for row in found])
     row = rows[0]
@@ -111,19 +128,36 @@ def get_session(
         traces=[trace_summary(trace) for trace in traces],
         truncated=count > len(traces),
         other_projects=[other["project"] for other in found if other["project"] != project],
-        results=[result(found) for found in reads.results_on(context.db, target)],
+        results=[
+            result(found)
+            for found in own_results(
+                context.db, caller.project, reads.results_on(context.db, target)
+            )
+        ],
         decisions=[decision(found) for found in reads.decisions_on(context.db, target)],
         labels=[label(said) for said in labels_of_session(context.db, session_id, project)],
     )
 
 
-def _filter(query: SessionQuery, now_ns: int) -> sessions.SessionFilter:
+def _own(context: ApiContext, caller: Caller, rows: list[Row]) -> list[Row]:
+    """Return the sessions that the caller may see."""
+    if caller.project is None:
+        return rows
+    own = own_sessions(context.db, caller.project, (row["session_id"] for row in rows))
+    return [
+        row
+        for row in rows
+        if row["session_id"] in own and row.get("project", caller.project) == caller.project
+    ]
+
+
+def _filter(query: SessionQuery, project: str | None, now_ns: int) -> sessions.SessionFilter:
     """Return the filter for one row more than the page holds."""
     ceiling_ns, before_ns, before_seq = (
         decode_cursor(query.cursor, (int, int, int)) if query.cursor else (None, None, None)
     )
     return sessions.SessionFilter(
-        project=query.project,
+        project=project,
         service=query.service,
         user_id=query.user_id,
         since_ns=parse_time(query.since, "since", now_ns) if query.since else None,

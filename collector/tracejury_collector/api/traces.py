@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
@@ -11,15 +10,17 @@ from pydantic import Field
 
 from tracejury.rest import Explanation, Page, TraceDetail, TraceSummary
 from tracejury.view import rfc3339
-from tracejury_collector.api.access import CallerIs, own_project
+from tracejury_collector.api.access import CallerIs, check_where, own_project
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.cursors import decode_cursor, encode_cursor
 from tracejury_collector.api.dependencies import Context, ListQuery, problems
 from tracejury_collector.api.details import explanation, trace_detail
 from tracejury_collector.api.times import parse_time
-from tracejury_collector.errors import Forbidden, NotFound
+from tracejury_collector.errors import NotFound
 from tracejury_collector.keys.ring import Caller
 from tracejury_collector.store import reads
+from tracejury_collector.store.loading import SeqRange
+from tracejury_collector.store.owning import own_ranges, own_rows
 
 router = APIRouter(tags=["traces"])
 
@@ -51,29 +52,14 @@ def list_traces(
     context: Context, caller: CallerIs, query: Annotated[TraceQuery, Query()]
 ) -> Page[TraceSummary]:
     """List traces, newest first: current revisions, and traces that are still open."""
-    if query.where is not None and caller.project is not None:
-        raise Forbidden(
-            "where: a condition is tried on traces of all projects, and its errors would show "
-            "them; a key of a project chooses by the other parameters"
-        )
+    check_where(caller, query.where)
     project = own_project(caller, query.project)
     rows = reads.list_traces(context.db, _filter(query, project, time.time_ns()), query.where)
     more = len(rows) > query.limit
     shown = rows[: query.limit]
-    if caller.project is not None:
-        own = _own(context, caller.project, shown)
-        shown = [row for row in shown if row["trace_id"] in own]
-    items = [trace_summary(row) for row in shown]
+    items = [trace_summary(row) for row in own_rows(context.db, caller.project, shown)]
     cursor = encode_cursor(rows[query.limit - 1]["first_seq"]) if more else None
     return Page(items=items, next_cursor=cursor)
-
-
-def _own(context: ApiContext, project: str, rows: Sequence[dict[str, Any]]) -> set[str]:
-    """Return the ids of those traces that hold nothing of another project."""
-    if not rows:
-        return set()
-    low, high = min(row["first_seq"] for row in rows), max(row["last_seq"] for row in rows)
-    return reads.own_traces(context.db, project, [row["trace_id"] for row in rows], low, high)
 
 
 def _filter(query: TraceQuery, project: str | None, now_ns: int) -> reads.TraceFilter:
@@ -118,8 +104,10 @@ def explain_trace(context: Context, caller: CallerIs, trace_id: TraceId) -> Expl
 def _known(context: ApiContext, caller: Caller, trace_id: str) -> reads.Extent:
     extent = reads.find_trace(context.db, trace_id.lower())
     if extent is not None and caller.project is not None:
-        place = (extent.first_seq, extent.last_seq)
-        if not reads.own_traces(context.db, caller.project, [extent.trace_id], *place):
+        place = SeqRange(
+            trace_id=extent.trace_id, first_seq=extent.first_seq, last_seq=extent.last_seq
+        )
+        if not own_ranges(context.db, caller.project, [place]):
             extent = None
     if extent is None:
         raise NotFound(

@@ -46,7 +46,7 @@ def load_tables(
     Raises: TooLarge
     """
     spans, logs = [arrow_table(SPAN_COLUMNS, [])], [arrow_table(LOG_COLUMNS, [])]
-    for group in _neighbors(ranges):
+    for group in neighbors(ranges):
         cursor.register("wanted", _wanted(group))
         bounds = [group[0].first_seq, max(r.last_seq for r in group)]
         spans.append(_table(cursor, "load_spans", bounds))
@@ -56,7 +56,7 @@ def load_tables(
     return pa.concat_tables(spans), pa.concat_tables(logs)
 
 
-def _neighbors(ranges: Iterable[SeqRange]) -> list[list[SeqRange]]:
+def neighbors(ranges: Iterable[SeqRange]) -> list[list[SeqRange]]:
     """Return the ranges in groups that lie close together, so that what is between is not read."""
     groups: list[list[SeqRange]] = []
     end = 0

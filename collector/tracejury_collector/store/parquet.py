@@ -13,10 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from typing_extensions import Buffer
 
-from tracejury_collector.errors import InvalidRequest, NotFound, SqlRefused, Unavailable
+from tracejury_collector.errors import Forbidden, InvalidRequest, NotFound, SqlRefused, Unavailable
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.reads import checked_where
 from tracejury_collector.store.sqlallowed import VIEWS
+from tracejury_collector.store.statements import statement
 from tracejury_collector.store.watch import watched
 
 GROUP_ROWS = 20_000
@@ -46,12 +47,30 @@ TIMES: Final = {
 """The column that bounds in time are about, by view; the others have none."""
 
 
+_OWN_TRACES: Final = statement("all_own_traces")
+_OF_TRACE: Final = f"trace_id IN ({_OWN_TRACES})"
+_OWN: Final = {
+    **dict.fromkeys(
+        ("spans", "logs", "traces", "llm_calls", "tool_calls", "messages", "documents"), _OF_TRACE
+    ),
+    "scores": f"target_kind = 'trace' AND {_OF_TRACE}",
+    "scores_history": f"target_kind = 'trace' AND {_OF_TRACE}",
+    "decisions": f"target_kind = 'trace' AND target_id IN ({_OWN_TRACES})",
+    "labels": f"{_OF_TRACE} OR (trace_id IS NULL AND project = $project)",
+}
+"""Which rows of a view are of a project alone; of other views that cannot be told."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which rows of a view; None does not filter. `until_ns` is excluded."""
+    """Which rows of a view; None does not filter. `until_ns` is excluded.
+
+    `own` is the one project of which rows may be given; see `owning`.
+    """
 
     view: str
     where: str | None = None
+    own: str | None = None
     since_ns: int | None = None
     until_ns: int | None = None
 
@@ -59,14 +78,14 @@ class Wanted:
 def parquet(db: Database, wanted: Wanted) -> Generator[bytes]:
     """Yield the pieces of a Parquet file with these rows, as they are at one moment.
 
-    Raises: NotFound, InvalidRequest or SqlRefused before the first piece; SqlRefused or Unavailable
-    later, where the rest cannot be read: then what was yielded is no file.
+    Raises: NotFound, Forbidden, InvalidRequest or SqlRefused before the first piece; SqlRefused or
+    Unavailable later, where the rest cannot be read: then what was yielded is no file.
     """
     query = _query(wanted)
     with db.read() as cursor:
         cursor.execute("BEGIN TRANSACTION READ ONLY")
         with _explained(cursor):
-            reader = cursor.execute(query).to_arrow_reader(_BATCH_ROWS)
+            reader = cursor.execute(query, _params(wanted)).to_arrow_reader(_BATCH_ROWS)
         sink = _Sink()
         into = pa.PythonFile(sink, mode="w")
         with pq.ParquetWriter(into, reader.schema, compression="zstd") as writer:
@@ -112,7 +131,7 @@ def _query(wanted: Wanted) -> str:
         raise NotFound(
             f"no view is named {wanted.view[:100]!r}; there are {', '.join(sorted(VIEWS))}"
         )
-    conditions = list(_bounds(wanted))
+    conditions = [*_bounds(wanted), *_own(wanted)]
     if wanted.where is not None:
         conditions.append(f"({checked_where(wanted.where, wanted.view)}\n)")
     return f"SELECT * FROM main.{wanted.view} WHERE {' AND '.join(conditions) or 'true'}"
@@ -129,6 +148,21 @@ def _bounds(wanted: Wanted) -> Iterator[str]:
                 "trace_id with where"
             )
         yield f"{TIMES[wanted.view]} {sign} make_timestamp_ns({time_ns})"
+
+
+def _own(wanted: Wanted) -> Iterator[str]:
+    if wanted.own is None:
+        return
+    if wanted.view not in _OWN:
+        raise Forbidden(
+            f"rows of {wanted.view!r} cannot be told by project; a key of a project exports "
+            f"{', '.join(sorted(_OWN))}"
+        )
+    yield f"({_OWN[wanted.view]})"
+
+
+def _params(wanted: Wanted) -> dict[str, str]:
+    return {} if wanted.own is None else {"project": wanted.own}
 
 
 class _Sink(io.RawIOBase):

@@ -251,23 +251,6 @@ def place_of_trace(db: Database, trace_id: str) -> int | None:
     return rows[0]["first_seq"] if rows else None
 
 
-def own_traces(
-    db: Database, project: str, trace_ids: Sequence[str], low: int, high: int
-) -> set[str]:
-    """Return those of the traces that hold nothing of another project.
-
-    Their arrivals lie from `low` to `high`. What was deleted of a trace cannot be told to be of
-    the project.
-    """
-    asked = {
-        "project": project,
-        "trace_ids": orjson.dumps(trace_ids).decode(),
-        "low": low,
-        "high": high,
-    }
-    return {row["trace_id"] for row in db.rows("own_traces", asked)}
-
-
 def find_trace(db: Database, trace_id: str) -> Extent | None:
     """Return where the arrivals of a trace lie, None for an unknown id."""
     rows = db.rows("trace_extent", {"trace_id": trace_id})
