@@ -2,7 +2,7 @@ PYTHON ?= .venv/bin/python
 BIN := $(dir $(PYTHON))
 
 .PHONY: install check test docs docs-dialects bench format
-.PHONY: soak soak-kills soak-store soak-jury soak-api soak-rest
+.PHONY: soak soak-kills soak-store soak-jury soak-api soak-rest soak-hour
 
 install:
 	python3 -m venv .venv
@@ -18,7 +18,7 @@ test:
 	$(PYTHON) -m pytest -n logical
 
 # The long proofs, each by itself; docs/promises.md says what they prove.
-soak: soak-kills soak-receive soak-store soak-jury soak-api soak-rest
+soak: soak-kills soak-receive soak-store soak-jury soak-api soak-rest soak-hour
 
 SLOW := $(PYTHON) -m pytest -n 0 --override-ini timeout=7200 -m
 
@@ -37,6 +37,9 @@ soak-jury:
 
 soak-api:
 	$(SLOW) slow tests/api
+
+soak-hour:
+	$(SLOW) slow -s tests/promises/test_32_flat_over_hours.py
 
 soak-rest:
 	TRACEJURY_REPLAY=1000:10 $(SLOW) "slow or not slow" tests/property/test_replay.py

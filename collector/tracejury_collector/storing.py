@@ -21,6 +21,7 @@ from tracejury_collector.api.app import create_app
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.problems import malformed_http
 from tracejury_collector.assembling.link import AssemblerLink
+from tracejury_collector.clock import SteadyClock
 from tracejury_collector.completion import Reception
 from tracejury_collector.config import Config
 from tracejury_collector.definitions import Definitions
@@ -92,15 +93,18 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
     sys.setswitchinterval(_SWITCH_S)
     end_process_when_stuck(_end_process)
     db = await _open(config, stop)
+    clock = SteadyClock()
     try:
-        appender, definitions = await asyncio.to_thread(db.readable, lambda: _read(db, settings))
+        appender, definitions = await asyncio.to_thread(
+            db.readable, lambda: _read(db, settings, clock)
+        )
         budgets = Budgets(
             db, lambda: budgets_of(config.budget, definitions.in_force().rules), time.time_ns
         )
         jury = JuryPool(db, config, definitions.seat_of, budgets=budgets)
         unread = UnreadLog(db)
         await asyncio.to_thread(_forget_what_is_read, unread)
-        receivers = _Receivers(appender, unread)
+        receivers = _Receivers(appender, unread, clock)
         turns = Turns(db)
         assembling = AssemblerLink(settings.assembler_socket)
         worker = Worker(
@@ -110,6 +114,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             definitions.in_force,
             assembling,
             reception=receivers.reception,
+            now_ns=clock,
             is_pressed=appender.is_pressed,
             turns=turns,
             budget_refusal=lambda rule: budget_refusal(budgets, definitions.in_force(), rule),
@@ -177,10 +182,14 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
         await asyncio.to_thread(db.close)
 
 
-def _read(db: Database, settings: StoreSettings) -> tuple[Appender, Definitions]:
+def _read(
+    db: Database, settings: StoreSettings, clock: SteadyClock
+) -> tuple[Appender, Definitions]:
     """Return what has to be read before anything starts."""
     describe(db)
-    return Appender(db), _definitions(db, settings)
+    appender = Appender(db, clock)
+    clock.not_before(appender.newest_ns)
+    return appender, _definitions(db, settings)
 
 
 def _definitions(db: Database, settings: StoreSettings) -> Definitions:
@@ -216,7 +225,8 @@ def _forget_what_is_read(unread: UnreadLog) -> None:
 class _Receivers:
     """The receivers that are connected, and what they could see of the traffic."""
 
-    def __init__(self, appender: Appender, unread: UnreadLog) -> None:
+    def __init__(self, appender: Appender, unread: UnreadLog, clock: SteadyClock) -> None:
+        self._clock = clock
         self.count = 0
         self._listening_since_ns = 0
         self._lag = Lag()
@@ -229,7 +239,7 @@ class _Receivers:
 
     def reception(self) -> Reception:
         """Return since when someone listens, and how late it comes to be stored."""
-        now_ns = time.time_ns()
+        now_ns = self._clock()
         since_ns = self._listening_since_ns if self.count else now_ns
         return Reception(listening_since_ns=since_ns, lag_ns=self._lag.at(now_ns))
 
@@ -237,7 +247,7 @@ class _Receivers:
         self, hello: Hello, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         if not self.count:
-            self._listening_since_ns = time.time_ns()
+            self._listening_since_ns = self._clock()
         self.count += 1
         try:
             await self._desk(hello, reader, writer)

@@ -140,11 +140,20 @@ class Bench:
 
 @contextmanager
 def bench(
-    path: Path, settings: Mapping[str, Any] | None = None, registry: Registry | None = None
+    path: Path,
+    settings: Mapping[str, Any] | None = None,
+    registry: Registry | None = None,
+    *,
+    clock: Clock | None = None,
 ) -> Iterator[Bench]:
     """Give a bench with this configuration."""
     config = parse_config({"rules": JUDGED, **(settings or {})})
-    built = Bench(path=path / "t.duckdb", config=config, registry=registry or default_registry())
+    built = Bench(
+        path=path / "t.duckdb",
+        config=config,
+        registry=registry or default_registry(),
+        clock=clock or Clock(),
+    )
     built.open()
     try:
         yield built

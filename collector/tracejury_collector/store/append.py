@@ -122,6 +122,11 @@ class Appender:
 
         return self._db.write(count)
 
+    @property
+    def newest_ns(self) -> int:
+        """When the newest row came."""
+        return self._last_ns
+
     def is_pressed(self) -> bool:
         """Return whether requests wait for more than the commit that is under way."""
         return bool(self._waiting)
