@@ -24,6 +24,7 @@ from tests.helpers.databases import lay_out
 
 SAMPLE_SPANS = 20_480
 SPANS_PER_TRACE = 10
+ROW_GROUP_SIZE = 8192  # as the service attaches its file
 DAY_NS = 86_400 * 1_000_000_000
 FAST = "completion: {after_root: 300ms, idle: 2s, tick: 50ms}\n"
 COPIED = (
@@ -48,20 +49,22 @@ def make_sample(path: Path) -> None:
 
 
 def multiply(sample: Path, path: Path, spans: int, days: float) -> None:
-    """Write `spans` spans over the last `days` days to the new database `path`."""
-    lay_out(path)
+    """Write `spans` spans over the last `days` days to the database `path`, new or grown."""
+    if not path.exists():
+        lay_out(path)
     copies = max(1, spans // SAMPLE_SPANS)
     with duckdb.connect() as connection:
         connection.execute(f"ATTACH '{sample}' AS sample (READ_ONLY)")
-        connection.execute(f"ATTACH '{path}' AS history (ROW_GROUP_SIZE 8192)")
+        connection.execute(f"ATTACH '{path}' AS history (ROW_GROUP_SIZE {ROW_GROUP_SIZE})")
         newest = "SELECT max(epoch_ns(received_at)) FROM sample.base.spans"
-        late_ns = time.time_ns() - connection.execute(newest).fetchall()[0][0]
+        late_ns = time.time_ns() - _scalar(connection, newest)
+        begun = _scalar(connection, "SELECT coalesce(max(seq), 0) FROM history.base.spans")
         statements = [_copying(connection, table) for table in COPIED]
         for copy in track(range(copies), description=f"{spans:,} spans"):
             ago_ns = int((copies - 1 - copy) / copies * days * DAY_NS)
             values = {
-                "copy": copy,
-                "positions": copy * SAMPLE_SPANS,
+                "copy": begun + copy,
+                "positions": begun + copy * SAMPLE_SPANS,
                 "later_ns": late_ns - ago_ns,
             }
             for statement in statements:
@@ -69,6 +72,11 @@ def multiply(sample: Path, path: Path, spans: int, days: float) -> None:
                     statement, {k: v for k, v in values.items() if f"${k}" in statement}
                 )
         connection.execute("CHECKPOINT history")
+
+
+def _scalar(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
+    value: int = connection.execute(sql).fetchall()[0][0]
+    return value
 
 
 def _copying(connection: duckdb.DuckDBPyConnection, table: str) -> str:

@@ -31,26 +31,23 @@ def ingest(transport: str, spans: int, *extra: str, config: str = NO_JURY) -> di
     """Measure what it takes to acknowledge spans, to finish their traces, and to keep them."""
     with service(config) as running, Usage(running.processes) as usage:
         load(*target(running, transport), *WARM_UP)
-        running.finish()
+        running.await_none()
         before, used = running.scalar("SELECT count(*) FROM spans"), usage.look()
-        began = time.perf_counter()
         command = (*target(running, transport), "--spans", str(spans), "--retry", "5")
         figures = load(*command, *extra)
         sent = figures["spans_acked"]
+        ended = time.perf_counter()
         while running.scalar("SELECT count(*) FROM spans") - before < sent:
             time.sleep(0.05)
-        behind_s = max(0.0, time.perf_counter() - began - figures["ack_wall_s"] - _START_S)
+        behind_s = time.perf_counter() - ended
         figures["queryable_per_s"] = round(sent / (figures["ack_wall_s"] + behind_s), 1)
         figures["cpu_s_per_10k"] = per_10k(used, usage.look(), sent)
-        running.finish()
+        running.await_none()
         figures["finished_cpu_s_per_10k"] = per_10k(used, usage.look(), sent)
         figures["peak_mb"] = usage.peak_mb
         running.stop()
         figures["disk_b_per_span"] = round(running.database.stat().st_size / (before + sent), 1)
     return figures
-
-
-_START_S = 1.5  # the load generator's own start, inside of the time that is measured around it
 
 
 def half_load(transport: str, rate: int, seconds: int) -> dict[str, Any]:

@@ -18,6 +18,11 @@ from typing import Any
 import psutil
 
 LOAD = Path(__file__).with_name("otlp_load.py")
+OPEN_TRACES = "SELECT count(*) FROM traces WHERE status = 'open'"
+UNJUDGED_TRACES = (
+    "SELECT count(DISTINCT trace_id) FROM spans WHERE trace_id NOT IN "
+    "(SELECT trace_id FROM scores_history)"
+)
 
 
 @dataclass(frozen=True)
@@ -54,15 +59,15 @@ class Service:
                 named[child.cmdline()[-1]] = child
         return named
 
-    def finish(self, timeout_s: float = 300) -> None:
-        """Wait until no trace is open any more.
+    def await_none(self, question: str = OPEN_TRACES, timeout_s: float = 600) -> None:
+        """Wait until the query counts nothing any more.
 
         Raises: TimeoutError.
         """
         deadline = time.monotonic() + timeout_s
-        while self.scalar("SELECT count(*) FROM traces WHERE status = 'open'"):
+        while left := self.scalar(question):
             if time.monotonic() > deadline:
-                raise TimeoutError(f"traces are still open after {timeout_s} s")
+                raise TimeoutError(f"after {timeout_s} s there are still {left}: {question}")
             time.sleep(0.25)
 
     def stop(self) -> None:
