@@ -1,8 +1,8 @@
 PYTHON ?= .venv/bin/python
 BIN := $(dir $(PYTHON))
 
-.PHONY: install check test docs docs-dialects bench format
 .PHONY: soak soak-kills soak-store soak-jury soak-api soak-rest soak-hour
+.PHONY: install check test docs docs-dialects bench bench-peers bench-flatness format
 
 install:
 	python3 -m venv .venv
@@ -54,6 +54,12 @@ docs-dialects:
 bench:
 	$(PYTHON) bench/run.py
 	$(PYTHON) bench/bench_jury.py
+
+bench-peers:
+	$(PYTHON) bench/peers.py --page docs/comparison.md
+
+bench-flatness:
+	$(PYTHON) bench/flatness.py
 
 format:
 	$(BIN)ruff format .

@@ -58,16 +58,18 @@ def _measure(running: Running, usage: Usage, batch: str, seconds: int) -> Figure
     target = ["--url", running.url, "--batch", batch]
     for key, value in running.headers.items():
         target += ["--header", f"{key}={value}"]
+    empty = running.stored_bytes()
     warm = load(*target, "--spans", WARM_UP_SPANS, "--max-seconds", str(seconds), "--retry", "8")
     _caught_up(running, warm["spans_acked"])
-    used, empty = usage.look(), running.stored_bytes()
+    used = usage.look()
     sending = ("--spans", str(SPANS), "--max-seconds", str(seconds), "--retry", "8")
     sent = load(*target, *sending)
     acked = sent["spans_acked"]
     if not acked:
         return {"error": f"it took nothing: {sent['failures'][:1]}"}
     behind_s = _caught_up(running, warm["spans_acked"] + acked)
-    lost = warm["spans_acked"] + acked - running.count()
+    taken = warm["spans_acked"] + acked
+    lost = taken - running.count()
     running.settle()
     cpu = per_10k(used, usage.look(), acked)
     running.stop()
@@ -79,7 +81,7 @@ def _measure(running: Running, usage: Usage, batch: str, seconds: int) -> Figure
         "lost": lost,
         "cpu_s_per_10k": cpu["all"],
         "peak_mb": usage.peak_mb["all"],
-        "disk_b_per_span": round((running.stored_bytes() - empty) / acked),
+        "disk_b_per_span": round((running.stored_bytes() - empty) / taken),
         "lat_p99_ms": sent["lat_p99_ms"],
     }
 

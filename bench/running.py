@@ -18,6 +18,7 @@ from typing import Any
 import psutil
 
 LOAD = Path(__file__).with_name("otlp_load.py")
+LOAD_TIMEOUT_S = 900
 OPEN_TRACES = "SELECT count(*) FROM traces WHERE status = 'open'"
 UNJUDGED_TRACES = (
     "SELECT count(DISTINCT trace_id) FROM spans WHERE trace_id NOT IN "
@@ -125,9 +126,16 @@ def await_ready(running: Service, timeout_s: float = 120) -> None:
 
 
 def load(*arguments: str) -> dict[str, Any]:
-    """Run the load generator and return its figures."""
+    """Run the load generator and return its figures.
+
+    Raises: subprocess.TimeoutExpired after `LOAD_TIMEOUT_S`.
+    """
     done = subprocess.run(
-        [sys.executable, str(LOAD), *arguments], check=True, capture_output=True, text=True
+        [sys.executable, str(LOAD), *arguments],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=LOAD_TIMEOUT_S,
     )
     figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return figures

@@ -277,12 +277,13 @@ def _llm_call_row(call: LLMCall) -> Row:
 
 
 def _message_row(message: Message) -> Row:
-    parts = json_text([_part(part) for part in message.parts])
+    text = message.text
+    says_only_that = len(message.parts) == 1 and message.parts[0].type == "text" and text
     return (
         message.role,
         text_or_null(message.name),
-        text_or_null(message.text),
-        parts,
+        text_or_null(text),
+        "[]" if says_only_that else json_text([_part(part) for part in message.parts]),
         text_or_null(message.finish_reason),
     )
 
