@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import platform
+import sqlite3
 import statistics
 import subprocess
 import tempfile
@@ -50,7 +51,7 @@ def measure(
     try:
         with start() as running, Usage(running.processes) as usage:
             return _measure(running, usage, batch, seconds)
-    except (OSError, TimeoutError, subprocess.SubprocessError) as error:
+    except (OSError, sqlite3.Error, TimeoutError, subprocess.SubprocessError) as error:
         return {"error": str(error)}
 
 
