@@ -177,9 +177,10 @@ def tracejury(config: str, settled: str) -> Callable[[], AbstractContextManager[
     return start
 
 
+SOON = "completion: {idle: 20s}\n"  # the end of sending cuts traces in two
 OWN: Mapping[str, Callable[[], AbstractContextManager[Running]]] = {
-    "tracejury": tracejury("rules: {}\n", OPEN_TRACES),
-    "tracejury, judging all": tracejury("", UNJUDGED_TRACES),
+    "tracejury": tracejury(f"rules: {{}}\n{SOON}", OPEN_TRACES),
+    "tracejury, judging all": tracejury(SOON, UNJUDGED_TRACES),
 }
 
 

@@ -30,8 +30,7 @@ from rich.table import Table
 from running import load
 from usage import Usage, per_10k
 
-SPANS = 1_024_000  # more than any of them takes in the time
-WARM_UP_SPANS = "2560"
+WARM_UP = ("--spans", "2560")
 PATIENCE_S = 600.0
 STALLED_S = 30.0
 REQUESTS = {"512 spans a request": "512", "a trace of 10 spans a request": "trace"}
@@ -45,25 +44,24 @@ Figures = dict[str, Any]
 
 
 def measure(
-    start: Callable[[], AbstractContextManager[Running]], batch: str, seconds: int
+    start: Callable[[], AbstractContextManager[Running]], batch: str, sending: Sequence[str]
 ) -> Figures:
     """Return what a freshly started system came to; only `error` where it failed."""
     try:
         with start() as running, Usage(running.processes) as usage:
-            return _measure(running, usage, batch, seconds)
+            return _measure(running, usage, batch, sending)
     except (OSError, sqlite3.Error, TimeoutError, subprocess.SubprocessError) as error:
         return {"error": str(error)}
 
 
-def _measure(running: Running, usage: Usage, batch: str, seconds: int) -> Figures:
+def _measure(running: Running, usage: Usage, batch: str, sending: Sequence[str]) -> Figures:
     target = ["--url", running.url, "--batch", batch]
     for key, value in running.headers.items():
         target += ["--header", f"{key}={value}"]
     empty = running.stored_bytes()
-    warm = load(*target, "--spans", WARM_UP_SPANS, "--max-seconds", str(seconds), "--retry", "8")
+    warm = load(*target, *sending, *WARM_UP)
     _caught_up(running, warm["spans_acked"])
     used = usage.look()
-    sending = ("--spans", str(SPANS), "--max-seconds", str(seconds), "--retry", "8")
     sent = load(*target, *sending)
     acked = sent["spans_acked"]
     if not acked:
@@ -102,7 +100,9 @@ def _caught_up(running: Running, wanted: int) -> float:
     return moved - began
 
 
-def compare(peers: Sequence[Peer], cache: Path, seconds: int, rounds: int) -> dict[str, Any]:
+def compare(
+    peers: Sequence[Peer], cache: Path, sending: Sequence[str], rounds: int
+) -> dict[str, Any]:
     """Return each system's figures by requests' size and name: the median of the rounds."""
     console = Console(stderr=True)
     environments = {peer.name: installed(peer, cache) for peer in peers}
@@ -111,7 +111,7 @@ def compare(peers: Sequence[Peer], cache: Path, seconds: int, rounds: int) -> di
         for kind, batch in REQUESTS.items():
             for name in (*OWN, *environments):
                 with console.status(f"round {number + 1}, {kind}: {name}"):
-                    figures = measure(_starting(name, peers, environments), batch, seconds)
+                    figures = measure(_starting(name, peers, environments), batch, sending)
                 found[kind].setdefault(name, []).append(figures)
                 console.print(f"{kind}, {name}: {figures}", soft_wrap=True)
     return {kind: {n: _median(f) for n, f in by.items()} for kind, by in found.items()}
@@ -155,7 +155,7 @@ def markdown(found: dict[str, Any], reference: Figures, seconds: int, rounds: in
     walk = reference["parse_walk_attrs_spans_per_s"]["median"]
     said = (
         f"Measured {time.strftime('%Y-%m-%d', time.gmtime())} on {machine()}; "
-        f"{rounds} round(s) of {seconds} s each; parsing the same protobuf and walking over its "
+        f"{rounds} round(s) of {seconds} s at most; parsing the same protobuf and walking over its "
         f"attributes in Python: {walk:,} spans/s in the same run."
     )
     versions = [
@@ -199,6 +199,7 @@ def main() -> None:
     home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=30)
+    parser.add_argument("--spans", type=int, default=1_024_000, help="at most so many, each time")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--cache", type=Path, default=home / "tracejury-peers")
     parser.add_argument("--page", type=Path, help="put the tables into this page")
@@ -207,7 +208,8 @@ def main() -> None:
     wanted = parser.parse_args()
     peers = [peer for peer in PEERS if not wanted.only or peer.name in wanted.only]
     reference = load("--decode-bench")
-    found = compare(peers, wanted.cache, wanted.seconds, wanted.rounds)
+    sending = ("--spans", str(wanted.spans), "--max-seconds", str(wanted.seconds), "--retry", "8")
+    found = compare(peers, wanted.cache, sending, wanted.rounds)
     for kind, figures in found.items():
         table = Table(*COLUMNS, title=kind)
         for cells in rows(figures):

@@ -21,8 +21,8 @@ LOAD = Path(__file__).with_name("otlp_load.py")
 LOAD_TIMEOUT_S = 900
 OPEN_TRACES = "SELECT count(*) FROM traces WHERE status = 'open'"
 UNJUDGED_TRACES = (
-    "SELECT count(DISTINCT trace_id) FROM spans WHERE trace_id NOT IN "
-    "(SELECT trace_id FROM scores_history)"
+    f"SELECT ({OPEN_TRACES}) + (SELECT count(*) FROM decisions WHERE outcome = 'selected' "
+    "AND target_id NOT IN (SELECT trace_id FROM scores_history))"
 )
 
 
