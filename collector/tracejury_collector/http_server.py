@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Iterator
 
@@ -13,10 +14,11 @@ _KEEP_ALIVE_S = 75  # above the schedules of stock exporters, which reuse their 
 
 
 _MAX_HEAD_BYTES = 512 << 10  # far above what any client needs; httptools itself has no bound
+_HEAD_S = 30.0  # for a request line and headers to arrive; uvicorn itself would wait for ever
 
 
 class _BoundedProtocol(HttpToolsProtocol):
-    """Closes a connection whose request line and headers do not end within the bound.
+    """Closes a connection whose request line and headers do not end within the bounds.
 
     `malformed` is the media type and the body of the answer to what is no HTTP.
     """
@@ -24,6 +26,26 @@ class _BoundedProtocol(HttpToolsProtocol):
     malformed = ("text/plain; charset=utf-8", b"this is no HTTP, or its URL is too long")
     _in_head = True
     _head_bytes = 0
+    _overdue: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing any more."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _expect_head(self) -> None:
+        if self._overdue is None:
+            self._overdue = self.loop.call_later(_HEAD_S, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        if self._overdue is not None:
+            self._overdue.cancel()
+            self._overdue = None
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002
         """Answer what cannot be parsed, and close the connection."""
@@ -38,6 +60,8 @@ class _BoundedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Take bytes from the socket."""
         self._head_bytes += len(data)
+        if self._in_head:
+            self._expect_head()
         super().data_received(data)
         if self._in_head and self._head_bytes > _MAX_HEAD_BYTES:
             self.transport.abort()
@@ -45,6 +69,7 @@ class _BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Go on with the body, which the application bounds."""
         self._in_head = False
+        self._stop_waiting()
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:

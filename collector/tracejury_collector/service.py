@@ -62,6 +62,7 @@ RECEIVER_DRAIN_S = 4.0
 JURY_DRAIN_S = 1.5
 ASSEMBLER_DRAIN_S = 1.0
 _GC_YOUNG = 10_000  # new objects between two looks for garbage
+_OPEN_FILES = 65_536  # of each process, where the system allows as many
 _POLL_S = 0.1
 PREDECESSOR_S = 5.0  # what a service that lost its supervisor needs to leave its ports
 
@@ -97,6 +98,7 @@ class ChildSettings:
 def serve(config_path: str | None) -> int:
     """Run the service until it is told to stop; return its exit code."""
     _log_to_stderr("supervisor")
+    _allow_open_files()
     try:
         path = Path(config_path) if config_path else None
         config = load_config(path)
@@ -441,6 +443,14 @@ def _spare_the_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_GC_YOUNG)
+
+
+def _allow_open_files() -> None:
+    """Let this process and its children hold many connections: the usual 1024 are few."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _limit_address_space(size_bytes: int) -> None:

@@ -12,8 +12,8 @@ from tracejury_collector.errors import MalformedRequest, TooLarge, UnsupportedMe
 _PIECE_BYTES = 256 << 10
 _MAX_MEMBERS = 10_000
 _GZIP, _ZLIB, _RAW_DEFLATE = 31, 15, -15
-_ZSTD_STEP_BYTES = 512  # of input, which can ask for 16 MiB of output
-_SMALLEST_WINDOW_BYTES = 8 << 20  # what every sender may use (RFC 9659)
+_ZSTD_STEP_BYTES = 128  # of input, which can ask for 4 MiB of output
+_ZSTD_WINDOW_BYTES = 8 << 20  # the largest that a sender may use (RFC 9659), held beside the output
 
 
 def check_encoding(content_encoding: str) -> str:
@@ -39,7 +39,7 @@ def decompress(body: bytes, encoding: str, limit: int) -> bytes:
         return _within(body, limit)
     pieces, size = [], 0
     try:
-        for piece in _READERS[encoding](body, limit):
+        for piece in _READERS[encoding](body):
             size += len(piece)
             if size > limit:
                 raise _too_large(limit)
@@ -59,7 +59,7 @@ def _too_large(limit: int) -> TooLarge:
     return TooLarge(f"the body is over {limit} bytes when decompressed; send smaller batches")
 
 
-def _gzip(body: bytes, _limit: int) -> Iterator[bytes]:
+def _gzip(body: bytes) -> Iterator[bytes]:
     """Yield the content of one or more gzip members."""
     for _ in range(_MAX_MEMBERS):
         body = yield from _inflate(body, _GZIP)
@@ -68,7 +68,7 @@ def _gzip(body: bytes, _limit: int) -> Iterator[bytes]:
     raise TooLarge(f"the body has more than {_MAX_MEMBERS} gzip members; send fewer")
 
 
-def _deflate(body: bytes, _limit: int) -> Iterator[bytes]:
+def _deflate(body: bytes) -> Iterator[bytes]:
     """Yield the content of a zlib stream; a bare deflate stream, which many send, is taken too."""
     has_header = len(body) >= 2 and body[0] & 15 == 8 and (body[0] << 8 | body[1]) % 31 == 0
     rest = yield from _inflate(body, _ZLIB if has_header else _RAW_DEFLATE)
@@ -88,10 +88,9 @@ def _inflate(body: bytes, window: int) -> Generator[bytes, None, bytes]:
     return stream.unused_data
 
 
-def _zstd(body: bytes, limit: int) -> Iterator[bytes]:
+def _zstd(body: bytes) -> Iterator[bytes]:
     """Yield the content of one or more zstd frames."""
-    window = max(_SMALLEST_WINDOW_BYTES, 1 << (limit - 1).bit_length())
-    decompressor = zstandard.ZstdDecompressor(max_window_size=window)
+    decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES)
     stream = decompressor.decompressobj()
     position = members = 0
     while position < len(body):
@@ -106,7 +105,7 @@ def _zstd(body: bytes, limit: int) -> Iterator[bytes]:
         raise EOFError("it ends too early")
 
 
-_READERS: dict[str, Callable[[bytes, int], Iterator[bytes]]] = {
+_READERS: dict[str, Callable[[bytes], Iterator[bytes]]] = {
     "gzip": _gzip,
     "deflate": _deflate,
     "zstd": _zstd,
