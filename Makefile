@@ -27,7 +27,8 @@ soak-kills:
 	$(SLOW) slow tests/e2e/test_jury_kill.py tests/e2e/test_judge_kill.py tests/e2e/test_runs_kill.py
 
 soak-receive:
-	$(SLOW) slow tests/promises/test_0[235-9]_*.py tests/promises/test_1[0126]_*.py
+	$(SLOW) slow tests/promises/test_0[235-9]_*.py tests/promises/test_1[026]_*.py
+	TRACEJURY_FUZZ_S=600 $(SLOW) "slow or not slow" tests/promises/test_11_*.py
 
 soak-store:
 	$(SLOW) slow tests/store tests/promises/test_18_damaged_files.py

@@ -84,6 +84,8 @@ def _cut_out(body: bytes, path: list[bytes], limits: Limits) -> tuple[bytes, lis
         bracket = match[1]
         if bracket in b"}]":
             depth -= 1
+            if depth < 0:
+                raise MalformedRequest("the body is not JSON: it closes more than it opens")
             if depth == 6 and matched == 3:
                 skeleton.append(b'{"":%d}' % len(pieces))
                 pieces.append(body[copied:position])
