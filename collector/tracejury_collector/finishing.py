@@ -12,7 +12,7 @@ from tracejury_collector.assembling.batch import Assembled, Fact, Task
 from tracejury_collector.completion import CompletedBy, Completion
 from tracejury_collector.store.loading import SeqRange
 from tracejury_collector.store.revisions import Closing, Earlier, OpenTrace
-from tracejury_collector.store.rows import COLUMNS, Revision, RevisionRows
+from tracejury_collector.store.rows import Revision, RevisionRows, joined
 from tracejury_collector.store.session_revisions import finished_in_sessions
 
 MAX_DUMPED_BYTES = 32 << 20
@@ -131,8 +131,7 @@ class Draft:
 
     def tables(self) -> dict[str, pa.Table]:
         """Return the rows of all traces by table."""
-        parts = self.parts or [RevisionRows().tables()]
-        return {name: pa.concat_tables([part[name] for part in parts]) for name in COLUMNS}
+        return joined([RevisionRows().tables(), *self.parts])
 
     def session_news(self) -> pa.Table:
         """Return where the traces belong, for the sessions that have news by them."""

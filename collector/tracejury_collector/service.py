@@ -385,6 +385,7 @@ async def _run_store(settings: ChildSettings, stop: asyncio.Event) -> None:
 
 
 async def _run_assembler(settings: ChildSettings, stop: asyncio.Event) -> None:
+    os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # others reserve address space, and keep it
     from tracejury_collector.assembling import process
 
     _ready()

@@ -23,7 +23,8 @@ from tracejury_collector.store.arrivals import LOG_COLUMNS, SPAN_COLUMNS
 from tracejury_collector.store.columns import arrow_table
 
 _ASSEMBLER = (
-    "import asyncio, sys;"
+    "import asyncio, os, sys;"
+    "os.environ['ARROW_DEFAULT_MEMORY_POOL'] = 'system';"
     "from tracejury_collector.assembling import process;"
     "asyncio.run(process.run(sys.argv[1], asyncio.Event()))"
 )

@@ -23,13 +23,15 @@ from tracejury_collector.assembling.batch import (
     write_batch,
 )
 from tracejury_collector.sampling import Draw
-from tracejury_collector.store.arrivals import Arrivals, arrivals_in
-from tracejury_collector.store.rows import Revision, RevisionRows
+from tracejury_collector.store.arrivals import Arrivals, arrivals_in, by_trace
+from tracejury_collector.store.rows import Revision, RevisionRows, joined
 from tracejury_collector.upstream import upstream_probability
 
 log = logging.getLogger(__name__)
 
 MAX_DUMPED_BYTES = 32 << 20
+OBJECT_SPANS = 200
+"""Spans whose rows are objects at a time; as Arrow they take a tenth."""
 
 
 class InProcess:
@@ -57,19 +59,29 @@ def assemble_batch(batch: Batch) -> Assembled:
 
     Raises: LookupError for a trace of which there is nothing.
     """
-    arrivals = arrivals_in(batch.spans, batch.logs)
+    spans, logs = by_trace(batch.spans), by_trace(batch.logs)
     rows = RevisionRows()
+    parts = [rows.tables()]
     facts: list[Fact] = []
     room_bytes = MAX_DUMPED_BYTES
     for task in batch.tasks:
-        of_trace = arrivals.pop(task.trace_id, None) or Arrivals()
+        of_trace = _arrivals(spans.get(task.trace_id), logs.get(task.trace_id))
         revision = _revision(task, of_trace)
         dump = dumped(revision, batch.draws) if revision and room_bytes > 0 else None
         room_bytes -= len(dump or b"")
         if revision:
             rows.add(revision)
+        if rows.spans > OBJECT_SPANS:
+            parts.append(rows.tables())
+            rows = RevisionRows()
         facts.append(_fact(task, of_trace, revision, dump))
-    return Assembled(facts=facts, tables=rows.tables())
+    return Assembled(facts=facts, tables=joined([*parts, rows.tables()]))
+
+
+def _arrivals(spans: pa.Table | None, logs: pa.Table | None) -> Arrivals:
+    """Return what arrived of one trace; no other is made of objects at the same time."""
+    (found,) = arrivals_in(spans, logs).values() or [Arrivals()]
+    return found
 
 
 def _revision(task: Task, arrivals: Arrivals) -> Revision | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import logging
 import os
 import resource
@@ -63,6 +64,8 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
         del payload
         write_frame(writer, reply, memoryview(content))
         await writer.drain()
+        del content
+        _give_back()
 
 
 def _reply(header: Mapping[str, Any], payload: bytes) -> tuple[dict[str, Any], pa.Buffer]:
@@ -73,6 +76,12 @@ def _reply(header: Mapping[str, Any], payload: bytes) -> tuple[dict[str, Any], p
         log.exception("a batch cannot be assembled")
         reason = f"{type(error).__name__}: {error}"[:1000]
         return {"op": "failed", "reason": reason}, pa.py_buffer(b"")
+
+
+def _give_back() -> None:
+    """Return the memory that the batch took, as far as the C library does not do so by itself."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _limit_address_space(size_bytes: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import orjson
@@ -56,11 +57,25 @@ class Arrivals:
     duplicate_logs: list[int] = field(default_factory=list)
 
 
-def arrivals_in(spans: pa.Table, logs: pa.Table) -> dict[str, Arrivals]:
+def arrivals_in(spans: pa.Table | None, logs: pa.Table | None) -> dict[str, Arrivals]:
     """Return what arrived of each trace, by its id."""
     found: dict[str, Arrivals] = defaultdict(Arrivals)
-    add_spans(found, [column.to_pylist() for column in spans.columns])
-    add_logs(found, [column.to_pylist() for column in logs.columns])
+    if spans is not None:
+        add_spans(found, [column.to_pylist() for column in spans.columns])
+    if logs is not None:
+        add_logs(found, [column.to_pylist() for column in logs.columns])
+    return found
+
+
+def by_trace(table: pa.Table) -> dict[str, pa.Table]:
+    """Return the rows of each trace, by its id, in order of arrival."""
+    ordered = table.sort_by([("trace_id", "ascending"), ("seq", "ascending")]).combine_chunks()
+    found: dict[str, pa.Table] = {}
+    start = 0
+    for trace_id, rows in groupby(ordered.column("trace_id").to_pylist()):
+        length = sum(1 for _ in rows)
+        found[str(trace_id)] = ordered.slice(start, length)
+        start += length
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,19 +151,26 @@ class Revision:
 
 
 class RevisionRows:
-    """The rows of many revisions by table; keeps no trace."""
+    """The rows of many revisions by table, of so many `spans`; keeps no trace."""
 
     def __init__(self) -> None:
+        self.spans = 0
         self._rows: dict[str, list[Row]] = {name: [] for name in COLUMNS}
 
     def add(self, revision: Revision) -> None:
         """Add what there is to say of a revision."""
+        self.spans += len(revision.trace.spans)
         for name, found in revision_rows(revision).items():
             self._rows[name].extend(found)
 
     def tables(self) -> dict[str, pa.Table]:
         """Return the tables by name."""
         return {name: arrow_table(COLUMNS[name], rows) for name, rows in self._rows.items()}
+
+
+def joined(parts: Sequence[Mapping[str, pa.Table]]) -> dict[str, pa.Table]:
+    """Return the tables of all parts, at least one, by name."""
+    return {name: pa.concat_tables([part[name] for part in parts]) for name in COLUMNS}
 
 
 def revision_rows(revision: Revision) -> dict[str, list[Row]]:
