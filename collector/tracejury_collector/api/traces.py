@@ -18,7 +18,7 @@ from tracejury_collector.api.details import explanation, trace_detail
 from tracejury_collector.api.times import parse_time
 from tracejury_collector.errors import NotFound
 from tracejury_collector.keys.ring import Caller
-from tracejury_collector.store import reads
+from tracejury_collector.store import reads, trace_pages
 from tracejury_collector.store.loading import SeqRange
 from tracejury_collector.store.owning import own_ranges, own_rows
 
@@ -54,7 +54,7 @@ def list_traces(
     """List traces, newest first: current revisions, and traces that are still open."""
     check_where(caller, query.where)
     project = own_project(caller, query.project)
-    rows = reads.list_traces(context.db, _filter(query, project, time.time_ns()), query.where)
+    rows = trace_pages.list_traces(context.db, _filter(query, project, time.time_ns()), query.where)
     more = len(rows) > query.limit
     shown = rows[: query.limit]
     items = [trace_summary(row) for row in own_rows(context.db, caller.project, shown)]
@@ -62,9 +62,9 @@ def list_traces(
     return Page(items=items, next_cursor=cursor)
 
 
-def _filter(query: TraceQuery, project: str | None, now_ns: int) -> reads.TraceFilter:
+def _filter(query: TraceQuery, project: str | None, now_ns: int) -> trace_pages.TraceFilter:
     """Return the filter for one row more than the page holds."""
-    return reads.TraceFilter(
+    return trace_pages.TraceFilter(
         project=project,
         service=query.service,
         session_id=query.session_id,

@@ -17,9 +17,9 @@ from tracejury_collector.store.reads import (
     checked_where,
     execute_where,
     fetch_rows,
-    show_traces,
 )
 from tracejury_collector.store.statements import statement
+from tracejury_collector.store.trace_pages import finished_once, show_traces
 
 Place = tuple[int, ...]
 """How far was told: of results their position; of traces the position of the last revision, and the
@@ -106,11 +106,7 @@ def _never_finished(
     cursor: duckdb.DuckDBPyConnection, begun: Sequence[tuple[int, str]]
 ) -> list[int]:
     """Return where the traces begin that are not told of as revisions."""
-    if not begun:
-        return []
-    ids = {"trace_ids": orjson.dumps([trace_id for _, trace_id in begun]).decode()}
-    cursor.execute(statement("traces_finished_once"), ids)
-    known = {trace_id for (trace_id,) in cursor.fetchall()}
+    known = finished_once(cursor, [trace_id for _, trace_id in begun])
     return [seq for seq, trace_id in begun if trace_id not in known]
 
 

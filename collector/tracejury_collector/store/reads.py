@@ -1,4 +1,4 @@
-"""What the API reads: pages of traces and results, and everything about one trace."""
+"""What the API reads: pages of results, and everything about one trace."""
 
 from __future__ import annotations
 
@@ -25,21 +25,6 @@ T = TypeVar("T")
 RESULTS_OF_TARGET = 10_000
 WHERE_LIMIT_S = 10.0
 _LOOK_RESULTS = 2048
-LIST_CHARACTERS = 500
-"""Characters of an input or output that a list shows."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TraceFilter:
-    """Which traces a page holds; None does not filter. `until_ns` is excluded."""
-
-    project: str | None = None
-    service: str | None = None
-    session_id: str | None = None
-    since_ns: int | None = None
-    until_ns: int | None = None
-    before_seq: int | None = None
-    limit: int = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,45 +91,6 @@ class DialectCount:
 def count_dialects(db: Database, records: int) -> list[DialectCount]:
     """Return the dialects of the spans among the newest `records` spans and log records."""
     return [DialectCount(**row) for row in db.rows("dialects_seen", {"records": records})]
-
-
-def list_traces(db: Database, wanted: TraceFilter, where: str | None = None) -> list[Row]:
-    """Return traces, newest arrival first.
-
-    Raises: SqlRefused if `where` is not an allowed expression over the view `traces`, does not
-    run, or runs too long.
-    """
-    with db.read() as cursor:
-        if where is None:
-            chosen = cursor.execute(statement("page_traces"), asdict(wanted)).fetchall()
-        else:
-            chosen = _choose_where(cursor, wanted, where)
-        return show_traces(cursor, [first_seq for (first_seq,) in chosen])
-
-
-def show_traces(
-    cursor: duckdb.DuckDBPyConnection, first_seqs: Sequence[int], characters: int = LIST_CHARACTERS
-) -> list[Row]:
-    """Return the traces that begin at `first_seqs`, newest arrival first, their texts cut."""
-    if not first_seqs:
-        return []
-    bounds = {
-        "low": min(first_seqs),
-        "high": max(first_seqs),
-        # As JSON: DuckDB takes long over a parameter that is a long list.
-        "first_seqs": orjson.dumps(first_seqs).decode(),
-        "characters": characters,
-    }
-    return fetch_rows(cursor.execute(statement("show_traces"), bounds))
-
-
-def _choose_where(
-    cursor: duckdb.DuckDBPyConnection, wanted: TraceFilter, where: str
-) -> list[tuple[int]]:
-    """Return where the traces of a page begin, chosen by the caller's condition as well."""
-    expression = checked_where(where, "traces")
-    sql = statement("page_traces_where").replace("(true)", f"({expression})")
-    return execute_where(cursor, sql, asdict(wanted))
 
 
 def checked_where(where: str, view: str) -> str:

@@ -10,14 +10,13 @@ import orjson
 
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.reads import (
-    LIST_CHARACTERS,
     Row,
     checked_where,
     execute_where,
     fetch_rows,
-    show_traces,
 )
 from tracejury_collector.store.statements import statement
+from tracejury_collector.store.trace_pages import LIST_CHARACTERS, show_traces
 
 SESSION_CHARACTERS = 4000
 """Characters of an input or output that a session shows."""

@@ -1,0 +1,143 @@
+"""Pages of traces: current revisions beside open traces that were never finished."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import duckdb
+import orjson
+
+from tracejury_collector.store.database import Database
+from tracejury_collector.store.reads import Row, checked_where, execute_where, fetch_rows
+from tracejury_collector.store.statements import statement
+
+LIST_CHARACTERS = 500
+"""Characters of an input or output that a list shows."""
+
+_UNKNOWN: Row = dict.fromkeys(
+    [
+        *("completed_by", "name", "kind", "agent_name", "session_id", "user_id", "latency_ms"),
+        *("llm_calls", "tool_calls", "error_count", "has_error", "models", "input_tokens"),
+        *("output_tokens", "total_tokens", "cost_usd", "input", "output", "spans_deleted_at_ns"),
+    ]
+)
+"""What only assembly knows of a trace."""
+_BEGUN = (
+    *("trace_id", "revision", "status", "project", "service_name", "first_seq", "last_seq"),
+    *("start_time_ns", "span_count"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceFilter:
+    """Which traces a page holds; None does not filter. `until_ns` is excluded."""
+
+    project: str | None = None
+    service: str | None = None
+    session_id: str | None = None
+    since_ns: int | None = None
+    until_ns: int | None = None
+    before_seq: int | None = None
+    limit: int = 50
+
+
+def list_traces(db: Database, wanted: TraceFilter, where: str | None = None) -> list[Row]:
+    """Return traces, newest arrival first.
+
+    Raises: SqlRefused if `where` is not an allowed expression over the view `traces`, does not
+    run, or runs too long.
+    """
+    condition = None if where is None else checked_where(where, "traces")
+    with db.read() as cursor:
+        cursor.execute("BEGIN TRANSACTION READ ONLY")
+        begun = {row["first_seq"]: row for row in _begun(cursor, wanted, condition)}
+        rows = _choose(cursor, "page_finished", wanted, condition)
+        finished = [seq for (seq,) in rows]
+        page = set(sorted([*begun, *finished], reverse=True)[: wanted.limit])
+        shown = show_traces(cursor, [seq for seq in finished if seq in page])
+    return _newest_first(shown + [row for seq, row in begun.items() if seq in page])
+
+
+def show_traces(
+    cursor: duckdb.DuckDBPyConnection, first_seqs: Sequence[int], characters: int = LIST_CHARACTERS
+) -> list[Row]:
+    """Return the traces that begin at `first_seqs`, newest arrival first, their texts cut."""
+    if not first_seqs:
+        return []
+    places = _places(first_seqs)
+    cursor.execute(statement("show_finished"), {**places, "characters": characters})
+    finished = fetch_rows(cursor)
+    missing = set(first_seqs) - {row["first_seq"] for row in finished}
+    return _newest_first(finished + _never_finished(cursor, _open_at(cursor, sorted(missing))))
+
+
+def finished_once(cursor: duckdb.DuckDBPyConnection, trace_ids: Sequence[str]) -> set[str]:
+    """Return those of the traces that have a revision."""
+    if not trace_ids:
+        return set()
+    ids = {"trace_ids": orjson.dumps(trace_ids).decode()}
+    rows = cursor.execute(statement("traces_finished_once"), ids).fetchall()
+    return {trace_id for (trace_id,) in rows}.intersection(trace_ids)
+
+
+def _begun(
+    cursor: duckdb.DuckDBPyConnection, wanted: TraceFilter, condition: str | None
+) -> list[Row]:
+    """Return the newest open traces that were never finished.
+
+    Which these are is asked of a page at a time: it takes a look at all of the history.
+    """
+    if wanted.session_id is not None:
+        return []  # it is not known before
+    found: list[Row] = []
+    while True:
+        rows = _open_page(cursor, wanted, condition)
+        found += _never_finished(cursor, rows)
+        if len(rows) < wanted.limit or len(found) >= wanted.limit:
+            return found
+        wanted = replace(wanted, before_seq=rows[-1]["first_seq"])
+
+
+def _open_page(
+    cursor: duckdb.DuckDBPyConnection, wanted: TraceFilter, condition: str | None
+) -> list[Row]:
+    rows = _choose(cursor, "page_begun", wanted, condition)
+    if condition is None:
+        return [dict(zip(_BEGUN, row, strict=True)) for row in rows]
+    return _open_at(cursor, [seq for (seq,) in rows])
+
+
+def _open_at(cursor: duckdb.DuckDBPyConnection, first_seqs: Sequence[int]) -> list[Row]:
+    """Return the open traces that begin there, newest arrival first."""
+    if not first_seqs:
+        return []
+    return fetch_rows(cursor.execute(statement("show_begun"), _places(first_seqs)))
+
+
+def _never_finished(cursor: duckdb.DuckDBPyConnection, opened: Sequence[Row]) -> list[Row]:
+    known = finished_once(cursor, [row["trace_id"] for row in opened])
+    return [_UNKNOWN | row for row in opened if row["trace_id"] not in known]
+
+
+def _choose(
+    cursor: duckdb.DuckDBPyConnection, name: str, wanted: TraceFilter, condition: str | None
+) -> list[tuple[Any, ...]]:
+    """Return the rows of the statement `name` for a page, or of the one that takes a condition."""
+    if condition is None:
+        return cursor.execute(statement(name), asdict(wanted)).fetchall()
+    sql = statement(f"{name}_where").replace("(true)", f"({condition})")
+    if "status" not in condition.lower():
+        sql = sql.replace("base.finished", "base.current")
+    return execute_where(cursor, sql, asdict(wanted))
+
+
+def _newest_first(rows: Sequence[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: -int(row["first_seq"]))
+
+
+def _places(first_seqs: Sequence[int]) -> Row:
+    # As JSON: DuckDB takes long over a parameter that is a long list.
+    listed = orjson.dumps(first_seqs).decode()
+    return {"low": min(first_seqs), "high": max(first_seqs), "first_seqs": listed}
