@@ -24,6 +24,7 @@ _UNKNOWN: Row = dict.fromkeys(
     ]
 )
 """What only assembly knows of a trace."""
+_WITH_CONDITION = {"page_finished": "page_finished_where", "page_begun": "page_begun_where"}
 _BEGUN = (
     *("trace_id", "revision", "status", "project", "service_name", "first_seq", "last_seq"),
     *("start_time_ns", "span_count"),
@@ -127,7 +128,7 @@ def _choose(
     """Return the rows of the statement `name` for a page, or of the one that takes a condition."""
     if condition is None:
         return cursor.execute(statement(name), asdict(wanted)).fetchall()
-    sql = statement(f"{name}_where").replace("(true)", f"({condition})")
+    sql = statement(_WITH_CONDITION[name]).replace("(true)", f"({condition})")
     if "status" not in condition.lower():
         sql = sql.replace("base.finished", "base.current")
     return execute_where(cursor, sql, asdict(wanted))

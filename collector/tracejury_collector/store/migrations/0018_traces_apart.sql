@@ -33,3 +33,5 @@ UNION ALL BY NAME
 SELECT b.* EXCLUDE (first_seen)
 FROM base.begun AS b
 WHERE NOT EXISTS (FROM base.traces AS t WHERE t.trace_id = b.trace_id AND NOT t.superseded);
+
+COMMENT ON VIEW main.traces IS 'The current revision of each trace, and traces not finished yet.';
