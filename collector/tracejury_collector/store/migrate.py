@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import time
 from dataclasses import dataclass
 from importlib.resources import files
 
 import duckdb
 
 from tracejury_collector.errors import ConfigError
+
+_log = logging.getLogger(__name__)
 
 _FILE = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")
 
@@ -64,7 +68,17 @@ def migrate(connection: duckdb.DuckDBPyConnection, steps: list[Migration] | None
         )
     missing = [step for step in steps if step.version not in applied]
     for step in missing:
+        started_s = time.monotonic()
+        if applied:
+            _log.info(
+                "bringing the database to layout %d of %d (%s); a long history takes minutes",
+                step.version,
+                steps[-1].version,
+                step.name,
+            )
         _apply(connection, step)
+        if applied:
+            _log.info("layout %d after %.1f s", step.version, time.monotonic() - started_s)
     if missing:
         connection.execute("CHECKPOINT")
     return len(missing)
