@@ -8,10 +8,9 @@ import threading
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import duckdb
 
@@ -23,6 +22,7 @@ from tracejury_collector.errors import (
     NotFound,
     Unavailable,
 )
+from tracejury_collector.maintenance_log import MAX_PAUSE_S, Job, JobLog, Kind
 from tracejury_collector.store.compaction import SWAP_S, Compaction
 from tracejury_collector.store.copying import remove_file
 from tracejury_collector.store.database import Database
@@ -32,38 +32,16 @@ from tracejury_collector.store.storage import Space, measure_space
 
 log = logging.getLogger(__name__)
 
-Kind = Literal["compaction", "snapshot"]
-State = Literal["running", "done", "failed"]
-
-MAX_PAUSE_S = 6.0
-"""Exporters ride out about seven seconds without an answer."""
 ROUNDS = 10
 REMEMBERED = 20
 _MARGIN = 2.0
 """By which a pause is said to be longer than it was measured to be."""
 _LEAST_PAUSE_S = 4.0
 _LITTLE_S = 0.5
+_INTERRUPTED = (
+    "it was interrupted: the service stopped before its end; the database is whole, begin again"
+)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """One copy, and how far it is. `path` is the file of a snapshot, on the service's machine."""
-
-    id: str
-    kind: Kind
-    state: State
-    requested_at_ns: int
-    max_pause_s: float = MAX_PAUSE_S
-    name: str = ""
-    path: str = ""
-    rows: int = 0
-    rows_copied: int = 0
-    estimated_pause_s: float | None = None
-    pause_s: float | None = None
-    bytes_before: int = 0
-    bytes_after: int | None = None
-    error: str = ""
 
 
 class Stopped(Exception):
@@ -89,7 +67,18 @@ class Maintenance:
         self._lock = threading.Lock()
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._stop = threading.Event()
-        remove_leftovers(db.path)
+        self._log = JobLog(db.path)
+        self._take_up(self._log.read())
+
+    def _take_up(self, jobs: Sequence[Job]) -> None:
+        """Say what became of the jobs of the process before; remove what it left unfinished."""
+        for job in jobs[-REMEMBERED:]:
+            fault = _fault(job)
+            self._jobs[job.id] = replace(job, state="failed", error=fault) if fault else job
+        kept = {job.path for job in self._jobs.values() if job.state == "done"}
+        remove_leftovers(self._db.path, kept)
+        if jobs:
+            self._log.write([*self._jobs.values()])
 
     def compact(self, *, max_pause_s: float = MAX_PAUSE_S) -> Job:
         """Have the file written anew and put in place.
@@ -117,18 +106,18 @@ class Maintenance:
         return any(job.kind == "compaction" for job in self._running())
 
     def find(self, kind: Kind, job_id: str) -> Job:
-        """Return a job of this process.
+        """Return a job that is remembered.
 
         Raises: NotFound
         """
         with self._lock:
             job = self._jobs.get(job_id)
         if job is None or job.kind != kind:
-            raise NotFound(f"no {kind} has the id {job_id[:100]!r}; a restart forgets them")
+            raise NotFound(f"no {kind} has the id {job_id[:100]!r}; the newest are remembered")
         return job
 
     def jobs(self, kind: Kind) -> list[Job]:
-        """Return the jobs of this process, newest first."""
+        """Return the jobs that are remembered, newest first."""
         with self._lock:
             return [job for job in reversed(self._jobs.values()) if job.kind == kind]
 
@@ -142,6 +131,7 @@ class Maintenance:
             raise Conflict(f"snapshot {job_id!r} is being written; wait for it")
         with self._lock:
             del self._jobs[job_id]
+            self._log.write([*self._jobs.values()])
         if not job.name:
             remove_file(job.path)
 
@@ -186,7 +176,10 @@ class Maintenance:
                 raise Conflict("a compaction or snapshot is running; wait for its end")
             self._jobs[job.id] = job
             while len(self._jobs) > REMEMBERED:
-                self._jobs.popitem(last=False)
+                _, old = self._jobs.popitem(last=False)
+                if old.path and not old.name:
+                    remove_file(old.path)
+            self._log.write([*self._jobs.values()])
         return job
 
     def _snapshot(self, job: Job) -> None:
@@ -253,19 +246,29 @@ class Maintenance:
     def _change(self, job_id: str, **changes: object) -> None:
         with self._lock:
             self._jobs[job_id] = replace(self._jobs[job_id], **changes)  # type: ignore[arg-type]
+            self._log.write([*self._jobs.values()])
 
 
 _COMPACTED = "compacted"
 _SNAPSHOT = "snapshot-"
 
 
-def remove_leftovers(path: str) -> None:
-    """Remove the copies that a killed service left unfinished beside the database."""
+def _fault(job: Job) -> str:
+    """Say why a job of the process before came to nothing; "" where it did not."""
+    if job.state == "running":
+        return _INTERRUPTED
+    if job.state == "done" and job.path and not Path(job.path).exists():
+        return "its file is gone; take another one"
+    return ""
+
+
+def remove_leftovers(path: str, kept: Collection[str] = ()) -> None:
+    """Remove the copies beside the database that a killed service left, but for those to keep."""
     file = Path(path)
-    for entry in file.absolute().parent.glob(f"{_escaped(file.name)}.{_COMPACTED}*"):
-        entry.unlink(missing_ok=True)
-    for entry in file.absolute().parent.glob(f"{_escaped(file.name)}.{_SNAPSHOT}*"):
-        entry.unlink(missing_ok=True)
+    for name in (_COMPACTED, _SNAPSHOT):
+        for entry in file.absolute().parent.glob(f"{_escaped(file.name)}.{name}*"):
+            if not {str(entry), _beside(path, entry.name[len(file.name) + 1 :])} & {*kept}:
+                entry.unlink(missing_ok=True)
 
 
 def _escaped(name: str) -> str:

@@ -65,7 +65,7 @@ def gauges(
 
 
 def counter(
-    name: str, help_text: str, labels: Sequence[str], values: Mapping[tuple[str, ...], int]
+    name: str, help_text: str, labels: Sequence[str], values: Mapping[tuple[str, ...], float]
 ) -> Metric:
     """Return counts by the values of their labels."""
     family = CounterMetricFamily(name, help_text, labels=labels)

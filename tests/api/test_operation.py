@@ -49,6 +49,8 @@ def test_metrics_count_records_by_what_became_of_them(api: Api) -> None:
     assert 'tracejury_records_total{result="duplicate",signal="spans"} 2.0' in text
     assert "tracejury_open_traces 1.0" in text
     assert 'tracejury_jury_queue{lane="waiting"} 0.0' in text
+    assert 'tracejury_jury_running{lane="quick"} 0.0' in text
+    assert 'tracejury_jury_seconds_total{lane="query"} 0.0' in text
     api.finish()
     text = api.http.get("/metrics").text
     assert 'tracejury_traces_finished_total{completed_by="root_ended"} 1.0' in text

@@ -15,7 +15,8 @@ import pytest
 from tests.helpers.worker import Bench, bench, child, log, root
 from tracejury.result import Score
 from tracejury_collector.errors import Conflict, InvalidRequest, NotFound
-from tracejury_collector.maintenance import Job, Maintenance
+from tracejury_collector.maintenance import Maintenance
+from tracejury_collector.maintenance_log import Job
 from tracejury_collector.store import removal
 from tracejury_collector.store.compaction import Compaction
 from tracejury_collector.store.copying import count
@@ -118,7 +119,9 @@ def test_what_deleted_rows_left_is_gone_after_compaction(store: Bench, tmp_path:
     assert SECRET.encode() not in b"".join(
         file.read_bytes() for file in tmp_path.iterdir() if file.is_file()
     )
-    assert {f.name for f in tmp_path.iterdir()} <= {"t.duckdb", "t.duckdb.ledger", "t.duckdb.wal"}
+    assert {f.name for f in tmp_path.iterdir()} <= {
+        f"t.duckdb{end}" for end in ("", ".ledger", ".wal", ".jobs")
+    }
 
 
 def test_what_comes_about_while_it_copies_is_in_the_new_file(store: Bench) -> None:
@@ -260,13 +263,15 @@ SCRIPT = """
 import os, signal
 from pathlib import Path
 from tracejury_collector.config import parse_config
+from tracejury_collector import maintenance
 from tracejury_collector.maintenance import Maintenance
 from tracejury_collector.store import compaction, instance
 from tracejury_collector.store.database import Database
 config = parse_config({{"storage": {path!r}}})
 db = Database.open(config.storage, config.database)
 desk = Maintenance(db, config.database)
-desk.compact()
+maintenance._LEAST_PAUSE_S = 30.0  # a machine that is busy kills too
+desk.compact(max_pause_s=60)
 {killed}
 desk.step()
 """
@@ -291,3 +296,33 @@ def test_a_kill_at_any_moment_leaves_one_of_the_files_whole(store: Bench, moment
     }
     maintenance(store)
     assert [f.name for f in store.path.parent.glob("*.compacted*")] == []
+
+
+def test_a_restart_says_what_became_of_the_copies_before_it(store: Bench, tmp_path: Path) -> None:
+    fill(store)
+    desk = maintenance(store)
+    fetched = done(desk, desk.snapshot(None))
+    gone = done(desk, desk.snapshot(None))
+    Path(gone.path).unlink()
+    begun = desk.compact()
+    (tmp_path / f"{store.path.name}.compacted").write_bytes(b"half")
+    (tmp_path / f"{store.path.name}.snapshot-1").write_bytes(b"half")
+    desk = maintenance(store)
+    assert desk.find("snapshot", fetched.id) == fetched
+    assert "gone" in desk.find("snapshot", gone.id).error
+    (found,) = desk.jobs("compaction")
+    assert (found.id, found.state) == (begun.id, "failed")
+    assert "interrupted" in found.error
+    assert sorted(f.name for f in tmp_path.iterdir() if "snapshot" in f.name) == [
+        Path(fetched.path).name
+    ]
+    assert not desk.step()
+    done(desk, desk.compact())
+    desk.forget(fetched.id)
+    assert [job.id for job in maintenance(store).jobs("snapshot")] == [gone.id]
+
+
+@pytest.mark.parametrize("spoiled", [b"", b"[{}]", b"\xff", b'[{"id": 1}]'])
+def test_a_spoiled_list_of_copies_is_forgotten(store: Bench, spoiled: bytes) -> None:
+    Path(f"{store.path}.jobs").write_bytes(spoiled)
+    assert maintenance(store).jobs("compaction") == []

@@ -13,7 +13,7 @@ from tracejury.rest import Compaction, Page, Snapshot
 from tracejury.view import rfc3339
 from tracejury_collector.api.dependencies import Context, problems
 from tracejury_collector.errors import Conflict
-from tracejury_collector.maintenance import MAX_PAUSE_S, Job
+from tracejury_collector.maintenance_log import MAX_PAUSE_S, Job
 
 router = APIRouter(tags=["operation"])
 _FILE = "application/vnd.duckdb"
@@ -64,7 +64,7 @@ def compact(context: Context, request: CompactionRequest) -> Compaction:
 
 @router.get("/api/compactions", responses=problems())
 def list_compactions(context: Context) -> Page[Compaction]:
-    """List the compactions since the service started, newest first."""
+    """List the newest compactions, those of before a restart too."""
     return Page(items=[_compaction(job) for job in context.maintenance.jobs("compaction")])
 
 
@@ -82,7 +82,7 @@ def take_snapshot(context: Context, request: SnapshotRequest) -> Snapshot:
 
 @router.get("/api/snapshots", responses=problems())
 def list_snapshots(context: Context) -> Page[Snapshot]:
-    """List the snapshots since the service started, newest first."""
+    """List the newest snapshots, those of before a restart too."""
     return Page(items=[_snapshot(job) for job in context.maintenance.jobs("snapshot")])
 
 

@@ -186,6 +186,18 @@ def _jury_metrics(context: ApiContext) -> Iterator[Metric]:
         {(lane,): count for lane, count in stats.lanes.items()},
     )
     yield gauge("tracejury_jury_in_flight", "Jobs that jury processes work on.", stats.in_flight)
+    yield gauges(
+        "tracejury_jury_running",
+        "Of those, by lane; queries run in the store.",
+        ["lane"],
+        {(lane,): count for lane, count in stats.running.items()},
+    )
+    yield counter(
+        "tracejury_jury_seconds",
+        "How long evaluators took since the store started, by lane.",
+        ["lane"],
+        {(lane,): seconds for lane, seconds in stats.seconds.items()},
+    )
     yield gauge("tracejury_jury_workers", "Jury processes connected.", stats.workers)
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import duckdb
 
@@ -30,7 +30,7 @@ from tracejury_collector.jury.lines import Lines
 from tracejury_collector.jury.panel import Panel
 from tracejury_collector.jury.protocol import read_outcomes
 from tracejury_collector.jury.recorder import Recorder
-from tracejury_collector.jury.roster import Seat, SeatOf
+from tracejury_collector.jury.roster import LaneName, Seat, SeatOf
 from tracejury_collector.jury.traces import TraceKey
 from tracejury_collector.store.database import Database
 
@@ -42,12 +42,16 @@ _LOOK_S = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolStats:
-    """What the jury is doing; `lanes` has the jobs in memory by lane."""
+    """What the jury is doing, by lane: `lanes` jobs in memory, `running` ones that processes work
+    on, `seconds` that evaluators took since the store started.
+    """
 
     workers: int
     queued: int
     lanes: Mapping[str, int]
     in_flight: int
+    running: Mapping[str, int]
+    seconds: Mapping[str, float]
     outcomes: Mapping[str, int]
     killed: int
 
@@ -84,6 +88,7 @@ class JuryPool:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._wake = asyncio.Event()
         self._outcomes: Counter[str] = Counter()
+        self._seconds = dict.fromkeys(get_args(LaneName), 0.0)
 
     def offer(self, key: TraceKey, data: bytes) -> None:
         """Take the JSON of a trace that has jobs, to save assembling it again."""
@@ -104,13 +109,18 @@ class JuryPool:
         """What the jury is doing at this moment."""
         jurors = list(self._panel.jurors)
         lanes = Counter({"quick": 0, "waiting": 0, "query": self._queries.waiting})
+        running = Counter({"quick": 0, "waiting": 0})
+        for juror in jurors:
+            running[juror.lane] += juror.in_flight
         for line in list(self._lines):
             lanes[line.key[0]] += len(line)
         return PoolStats(
             workers=len(jurors),
             queued=lanes.total(),
             lanes=dict(lanes),
-            in_flight=sum(juror.in_flight for juror in jurors),
+            in_flight=running.total(),
+            running=dict(running),
+            seconds=dict(self._seconds),
             outcomes=dict(self._outcomes),
             killed=self._panel.killed,
         )
@@ -209,6 +219,7 @@ class JuryPool:
     ) -> None:
         job, name = entry
         self._outcomes[type(outcome).__name__.lower()] += 1
+        self._seconds[job.pairs[name].seat.lane] += (duration_ms or 0.0) / 1e3
         self._recorder.record(job, name, outcome, duration_ms, written)
         self._dispatch.let_go(job, outcome)
 

@@ -75,6 +75,8 @@ class Compaction:
             cursor.execute("BEGIN TRANSACTION READ ONLY")
             self._copy_since(cursor)
             self._copy_rest(cursor, lambda: None)
+            self._copy.check(cursor)
+            self._copy.settle()
         return time.monotonic() - started_s
 
     def replace(self, within_s: float) -> float:

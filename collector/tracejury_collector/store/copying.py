@@ -107,12 +107,17 @@ class Copy:
                     f"{table!r} has {old} rows and its copy {new}; the copy is not used, try again"
                 )
 
+    def settle(self) -> None:
+        """Write everything into the one file, so that the next time little is left to write."""
+        self.target.execute("CHECKPOINT")
+        sync(self.path)
+
     def close(self) -> None:
-        """Write everything into the one file, down to the disk.
+        """Write everything into the one file, down to the disk, and close it.
 
         Raises: CopyFailed where something is left beside it.
         """
-        self.target.execute("CHECKPOINT")
+        self.settle()
         self.target.close()
         if log_files(self.path):
             raise CopyFailed(f"{self.path!r} did not take in its log; the copy is not used")

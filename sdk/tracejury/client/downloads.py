@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -121,18 +123,44 @@ def _private(path: str, flags: int) -> int:
 def _written(file: Path) -> Iterator[BinaryIO]:
     """Give what becomes the file once all of it is there; else nothing is left.
 
-    It is for its owner alone: it holds what agents were asked and answered.
+    It is for its owner alone: it holds what agents were asked and answered. What a download that
+    was killed has left is written over; what another one is writing is not.
     """
     part = file.with_name(f"{file.name}.part")
-    try:
-        with open(part, "xb", opener=_private) as out:
+    with open(part, "ab", opener=_private) as out:
+        _claim(out, part)
+        try:
             yield out
+            out.flush()
+            _put(part, file)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+
+
+def _claim(out: BinaryIO, part: Path) -> None:
+    """Take what is written to for this process alone, and empty.
+
+    Raises: FileExistsError
+    """
+    try:
+        fcntl.flock(out, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise FileExistsError(errno.EEXIST, "another download is writing it", str(part)) from error
+    out.truncate(0)
+
+
+def _put(part: Path, file: Path) -> None:
+    """Give the whole file its name, in the place of no other file.
+
+    Raises: FileExistsError
+    """
+    try:
+        file.hardlink_to(part)
     except FileExistsError:
         raise
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    try:
-        file.hardlink_to(part)  # unlike a rename it takes no other file's place
-    finally:
+    except OSError:  # file systems without links: the name is taken first, then replaced
+        file.touch(mode=0o600, exist_ok=False)
+        part.replace(file)
+    else:
         part.unlink()

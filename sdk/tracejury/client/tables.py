@@ -14,6 +14,7 @@ import httpx
 import orjson
 from pydantic import BaseModel
 
+from tracejury.client.request import Request, send
 from tracejury.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -54,6 +55,41 @@ def sql_table(response: httpx.Response) -> SqlTable:
     with import_module("pyarrow.ipc").open_stream(io.BytesIO(response.content)) as reader:
         table = reader.read_all()
     return SqlTable(table=table, truncated=response.headers.get("x-truncated") == "true")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlDocument:
+    """The answer to a query as it was sent; `truncated` says that there are more rows."""
+
+    content: bytes
+    truncated: bool
+
+
+def sql_document(query: str, limit: int, media_type: str) -> Request[SqlDocument]:
+    """Return the request for the rows of a query in a media type."""
+    return send(
+        "POST",
+        "/api/sql",
+        lambda response: SqlDocument(
+            content=response.content, truncated=response.headers.get("x-truncated") == "true"
+        ),
+        {"sql": query, "params": [], "limit": limit},
+        headers={"accept": media_type},
+        repeat="if_refused",
+    )
+
+
+def parquet_of(stream: bytes) -> bytes:
+    """Return an Arrow IPC stream as a Parquet file.
+
+    Raises: MissingExtraError
+    """
+    arrow = _needed("pyarrow", "Parquet")
+    out = io.BytesIO()
+    with import_module("pyarrow.ipc").open_stream(io.BytesIO(stream)) as reader:
+        table: pyarrow.Table = arrow.Table.from_batches(reader, schema=reader.schema)
+    import_module("pyarrow.parquet").write_table(table, out, compression="zstd")
+    return out.getvalue()
 
 
 def arrow_of(model: type[BaseModel], documents: Iterable[BaseModel]) -> pyarrow.Table:
