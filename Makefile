@@ -24,17 +24,19 @@ SLOW := $(PYTHON) -m pytest -n 0 --override-ini timeout=7200 -m
 
 soak-kills:
 	TRACEJURY_KILLS=200 $(SLOW) "slow or not slow" tests/promises/test_01_*.py tests/e2e/test_kill.py
-	$(SLOW) slow tests/e2e/test_jury_kill.py tests/e2e/test_judge_kill.py tests/e2e/test_runs_kill.py
+	$(SLOW) slow tests/promises/test_15_*.py tests/promises/test_33_*.py tests/e2e/test_judge_kill.py tests/e2e/test_runs_kill.py
+	TRACEJURY_JURY_KILLS=500 $(SLOW) "slow or not slow" tests/promises/test_04_*.py
 
 soak-receive:
 	$(SLOW) slow tests/promises/test_0[235-9]_*.py tests/promises/test_1[026]_*.py
 	TRACEJURY_FUZZ_S=600 $(SLOW) "slow or not slow" tests/promises/test_11_*.py
 
 soak-store:
-	$(SLOW) slow tests/store tests/promises/test_18_damaged_files.py
+	$(SLOW) slow -s tests/store tests/promises/test_1[78]_*.py
+	TRACEJURY_ORDERS=10000 $(SLOW) "slow or not slow" tests/promises/test_13_*.py
 
 soak-jury:
-	$(SLOW) slow tests/e2e/test_sql_bombs.py tests/e2e/test_judge_faults.py
+	$(SLOW) slow -s tests/promises/test_2[0-3]_*.py
 
 soak-api:
 	$(SLOW) slow tests/api

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -11,10 +13,18 @@ import pytest
 
 from tests.helpers.senders import SPANS_PER_TRACE, Sender, sending, wait_for_acknowledgements
 from tests.helpers.service import FAST, RunningService, eventually, pid_of, running_service
+from tests.promises.accounting import assert_accounts
 from tracejury_collector.store.watch import STUCK_S
 
 SETTINGS = f"{FAST}sql: {{timeout: 1s}}\n"
 PATIENCE_S = 30.0
+AT_ONCE = 20
+REFUSED = {422, 503}
+QUEUED_S = 5.0
+"""How long a query waits for its turn (`sql.wait`)."""
+LIMIT_S = 1.0 + 3.0
+STORE_BACK_S = 5.0
+"""A connection of a store that has ended is taken up by the next one."""
 DATA = Path(__file__).parent.parent / "data" / "sql_bombs.txt"
 BOMBS = [line for line in DATA.read_text("utf-8").splitlines() if line and line[0] != "#"]
 STUCK = next(bomb for bomb in BOMBS if "mode(i)" in bomb)
@@ -54,6 +64,27 @@ def test_a_query_that_no_interrupt_stops_ends_the_store_which_comes_back(tmp_pat
             assert "cannot be stopped" in service.log()
             wait_for_acknowledgements(service, senders)
         assert_nothing_was_lost(service, senders)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_twenty_bombs_at_once_end_in_time_and_harm_no_sender(tmp_path: Path) -> None:
+    def ended(bomb: str) -> float:
+        started_s = time.monotonic()
+        answer = ask(service, bomb)
+        assert answer is None or answer.status_code in REFUSED, f"{bomb}: {answer.text}"
+        return time.monotonic() - started_s
+
+    with running_service(tmp_path, SETTINGS) as service:
+        with sending(service) as senders, ThreadPoolExecutor(AT_ONCE) as pool:
+            for _ in range(3):
+                took_s = list(pool.map(ended, itertools.islice(itertools.cycle(BOMBS), AT_ONCE)))
+                print(f"{AT_ONCE} bombs at once: the last one ended after {max(took_s):.1f} s")  # noqa: T201
+                assert max(took_s) <= QUEUED_S + LIMIT_S + STORE_BACK_S
+                eventually(service.is_ready, "ready again", timeout_s=60, log=service.log)
+                wait_for_acknowledgements(service, senders)
+        assert_nothing_was_lost(service, senders)
+        assert_accounts(service)
 
 
 @pytest.mark.slow
