@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 MEMORY_BYTES = 2 << 30
 """Address space; what the store reads at a time may take ten times as much as objects."""
-NICENESS = 5
+NICENESS = 2
 """Requests and questions go first: a finished trace can wait."""
 _BUFFER_BYTES = 4 << 20
 _RECONNECT_S = (0.05, 0.5)
