@@ -10,6 +10,7 @@ requests take is compared with the time before. The database is not copied: it g
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import statistics
 import subprocess
@@ -20,6 +21,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,21 +32,32 @@ BY_MODEL = """
 SELECT model, date_trunc('day', start_time) AS day, sum(input_tokens), sum(output_tokens)
 FROM llm_calls GROUP BY ALL ORDER BY ALL
 """
+SPREAD = """
+SELECT string_agg(trace_id, ' ')
+FROM (SELECT trace_id FROM traces WHERE status = 'complete' ORDER BY md5(trace_id) LIMIT 500)
+"""
 ANALYSTS = 3
 
 
 def questions(running: Service) -> dict[str, Callable[[], object]]:
-    """Return what is asked, by its name."""
+    """Return what is asked, by its name; single traces are taken from all of the history."""
+    ids = str(running.scalar(SPREAD)).split()
     newest = json.loads(running.get("/api/traces?limit=1000"))["items"]
-    ids = [item["trace_id"] for item in newest if item["status"] == "complete"]
     services = urllib.parse.quote(newest[-1]["service_name"])
-    turn = iter(range(10**9))
+    one = itertools.cycle(ids)
+    gets = {
+        "newest 50 traces": "/api/traces?limit=50",
+        "service, error, last 24 h": f"/api/traces?service={services}&where=has_error&since=24h",
+        "a condition that nothing fulfils": "/api/traces?where=latency_ms%3E1e12",
+        "newest 50 results": "/api/results?limit=50",
+        "newest 50 sessions": "/api/sessions?limit=50",
+        "pass rates of the last hour": "/api/pass-rates?since=1h",
+    }
     return {
-        "newest 50 traces": lambda: running.get("/api/traces?limit=50"),
-        "one trace by id": lambda: running.get(f"/api/traces/{ids[next(turn) % len(ids)]}"),
-        "service, error, last 24 h": lambda: running.get(
-            f"/api/traces?service={services}&where=has_error&since=24h&limit=50"
-        ),
+        **{name: partial(running.get, path) for name, path in gets.items()},
+        "one trace by id": lambda: running.get(f"/api/traces/{next(one)}"),
+        "why one was judged": lambda: running.get(f"/api/traces/{next(one)}/explain"),
+        "results of one trace": lambda: running.get(f"/api/results?trace_id={next(one)}"),
         "tokens by model and day": lambda: running.scalar(BY_MODEL),
     }
 

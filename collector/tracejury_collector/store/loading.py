@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -49,7 +49,7 @@ def load_tables(
     for group in neighbors(ranges):
         cursor.register("wanted", _wanted(group))
         bounds = [group[0].first_seq, max(r.last_seq for r in group)]
-        spans.append(_table(cursor, "load_spans", bounds))
+        spans.append(_spans(cursor, group, bounds))
         if cursor.execute(statement("has_logs"), bounds).fetchall():
             logs.append(_table(cursor, "load_logs", bounds))
         cursor.unregister("wanted")
@@ -75,8 +75,19 @@ def _wanted(group: Sequence[SeqRange]) -> pa.Table:
     return arrow_table(columns, [(r.trace_id, r.first_seq, r.last_seq) for r in group])
 
 
-def _table(cursor: duckdb.DuckDBPyConnection, name: str, bounds: Sequence[int]) -> pa.Table:
-    table = cursor.execute(statement(name), bounds).to_arrow_table()
+def _spans(
+    cursor: duckdb.DuckDBPyConnection, group: Sequence[SeqRange], bounds: Sequence[int]
+) -> pa.Table:
+    if len(group) > 1:
+        return _table(cursor, "load_spans", bounds)
+    key = {"trace_id": group[0].trace_id, "low": bounds[0], "high": bounds[1]}
+    return _table(cursor, "load_spans_of_trace", key)
+
+
+def _table(
+    cursor: duckdb.DuckDBPyConnection, name: str, params: Sequence[int] | Mapping[str, object]
+) -> pa.Table:
+    table = cursor.execute(statement(name), params).to_arrow_table()
     if table.nbytes > MAX_LOADED_BYTES:
         raise TooLarge(
             f"{table.nbytes >> 20} MiB of spans are too many to assemble at a time; "
