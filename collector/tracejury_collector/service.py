@@ -32,6 +32,7 @@ import orjson
 from tracejury.dialects import use_dialects
 from tracejury.dialects.custom import CustomDialect, parse_dialect
 from tracejury.errors import TracejuryError
+from tracejury_collector.children import ChildSpec, Fork
 from tracejury_collector.config import (
     Config,
     Listen,
@@ -45,14 +46,8 @@ from tracejury_collector.errors import ConfigError
 from tracejury_collector.keys.model import Key, new_key
 from tracejury_collector.keys.needed import keys_required, refuse_open_network
 from tracejury_collector.rules import JUDGE_PROJECT
-from tracejury_collector.supervisor import (
-    CANNOT_START,
-    READY,
-    STATUS_BYTES,
-    STATUS_FD_VARIABLE,
-    ChildSpec,
-    Supervisor,
-)
+from tracejury_collector.status import READY, tell
+from tracejury_collector.supervisor import CANNOT_START, Supervisor
 
 log = logging.getLogger("tracejury.service")
 
@@ -248,10 +243,11 @@ def _children(config: Config, settings: ChildSettings) -> list[ChildSpec]:
 
     def child(role: Role, number: int, stage: int, drain_s: float, *fds: int) -> ChildSpec:
         name = f"{role}-{number}" if number else role
-        argv = (sys.executable, "-P", "-m", "tracejury_collector.service", role, name)
+        server = "jury-forkserver" if role in ("jury", "judge") else "store-forkserver"
         return ChildSpec(
             name=name,
-            argv=argv,
+            argv=_command("service", role, name),
+            fork=Fork(server=server, call="tracejury_collector.service:main", args=(role, name)),
             settings=lines[role],
             environ=environ,
             fds=fds,
@@ -267,7 +263,37 @@ def _children(config: Config, settings: ChildSettings) -> list[ChildSpec]:
     jury += [child("judge", n, 1, JURY_DRAIN_S) for n in range(1, config.jury.judges + 1)]
     store = child("store", 0, 2, STORE_DRAIN_S, settings.api_fd)
     assembler = child("assembler", 0, 3, ASSEMBLER_DRAIN_S)
-    return [store, assembler, *receivers, *jury]
+    return [*_forkservers(environ), store, assembler, *receivers, *jury]
+
+
+def _forkservers(environ: Mapping[str, str]) -> list[ChildSpec]:
+    """Return what the others are forked from.
+
+    That of the store is itself a fork of that of the jury, so that all share what both import. The
+    other way round, what runs evaluators would have the store's modules within reach.
+    """
+
+    def server(name: str, prepare: str, parent: str = "") -> ChildSpec:
+        args = (f"tracejury_collector.preloading:{prepare}", name)
+        fork = Fork(server=parent, call="tracejury_collector.forkserver:main", args=args)
+        return ChildSpec(
+            name=name,
+            argv=_command("forkserver", *args),
+            settings=b"",
+            environ=environ,
+            fork=fork if parent else None,
+            serves=True,
+            stage=4,
+        )
+
+    return [
+        server("jury-forkserver", "jury"),
+        server("store-forkserver", "store", "jury-forkserver"),
+    ]
+
+
+def _command(module: str, *args: str) -> tuple[str, ...]:
+    return (sys.executable, "-P", "-m", f"tracejury_collector.{module}", *args)
 
 
 def _announce(settings: ChildSettings) -> Callable[[], None]:
@@ -294,7 +320,7 @@ def main(argv: list[str]) -> int:
         if orphaned and role == "store":
             shutil.rmtree(Path(settings.store_socket).parent, ignore_errors=True)
     except ConfigError as error:
-        _tell(" ".join(str(error).split()).encode())
+        tell(" ".join(str(error).split()).encode())
         return CANNOT_START
     except TracejuryError as error:
         log.critical("%s", error)
@@ -428,12 +454,7 @@ async def _until_stopped(
 def _ready() -> None:
     """Tell the supervisor that this child does its work."""
     _spare_the_collector()
-    _tell(READY)
-
-
-def _tell(words: bytes) -> None:
-    with contextlib.suppress(BrokenPipeError):
-        os.write(int(os.environ[STATUS_FD_VARIABLE]), words[:STATUS_BYTES])
+    tell(READY)
 
 
 def _spare_the_collector() -> None:
@@ -466,6 +487,7 @@ def _log_to_stderr(name: str) -> None:
         level=wanted if wanted in logging.getLevelNamesMapping() else logging.INFO,
         format=f"%(asctime)s %(levelname)s {name}: %(message)s",
         stream=sys.stderr,
+        force=True,
     )
     for client in ("httpx", "httpx2"):  # they tell each URL, and a URL may hold a secret
         logging.getLogger(client).setLevel(logging.WARNING)

@@ -3,131 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import logging
 import os
 import selectors
 import signal
 import socket
-import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
+
+from tracejury_collector.children import Child, ChildSpec
+from tracejury_collector.forkserver import NOT_ALONE
 
 log = logging.getLogger("tracejury.supervisor")
 
-STATUS_FD_VARIABLE = "TRACEJURY_STATUS_FD"
-STATUS_BYTES = 4096  # of what a child says at once
-READY = b"ready\n"
 CANNOT_START = 2  # exit code of a child that no restart can help
-YOUNG_S = 5.0  # a child that lived longer is restarted at once
-RESTART_DELAY_S = 0.1  # after a young death; doubles with each one
-RESTART_DELAY_MAX_S = 2.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChildSpec:
-    """One process to keep alive.
-
-    `environ` is the whole environment it starts with. `settings` is one line that the child reads
-    from its standard input, which stays open for as long as the supervisor lives. Low `stage`s are
-    drained first, each within `drain_s`.
-    """
-
-    name: str
-    argv: Sequence[str]
-    settings: bytes
-    environ: Mapping[str, str]
-    fds: tuple[int, ...] = ()
-    stage: int = 0
-    drain_s: float = 4.0
-
-
-class _Child:
-    """A child, alive or waiting for its restart."""
-
-    def __init__(self, spec: ChildSpec) -> None:
-        self.spec = spec
-        self.process: subprocess.Popen[bytes] | None = None
-        self.status_fd = -1
-        self.ready = False
-        self.ever_ready = False
-        self.started_s = 0.0
-        self.restart_at_s = 0.0
-        self.complaint = ""
-        self._young_deaths = 0
-
-    def start(self) -> None:
-        """Start the process and hand it its settings."""
-        self.status_fd, write_fd = os.pipe()
-        os.set_blocking(self.status_fd, False)
-        environ = {**self.spec.environ, STATUS_FD_VARIABLE: str(write_fd)}
-        self.process = subprocess.Popen(
-            self.spec.argv,
-            stdin=subprocess.PIPE,
-            pass_fds=(*self.spec.fds, write_fd),
-            env=environ,
-            start_new_session=True,
-        )
-        os.close(write_fd)
-        self.ready = False
-        self.started_s = time.monotonic()
-        assert self.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
-            self.process.stdin.write(self.spec.settings + b"\n")
-            self.process.stdin.flush()
-        log.info("started %s (pid %d)", self.spec.name, self.process.pid)
-
-    def hear(self) -> bool:
-        """Take in that the child is ready, or why it gives up; False if it says nothing more."""
-        with contextlib.suppress(BlockingIOError):
-            said = os.read(self.status_fd, STATUS_BYTES)
-            if said.startswith(READY):
-                self.ready = self.ever_ready = True
-                log.info("%s is ready after %.1f s", self.spec.name, _since(self.started_s))
-            elif said:
-                self.complaint = said.decode(errors="replace")
-            return bool(said)
-        return True
-
-    def buried(self) -> int | None:
-        """Return the exit code if the process has died, and plan its restart."""
-        if self.process is None or (code := self.process.poll()) is None:
-            return None
-        assert self.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
-            self.process.stdin.close()
-        self.hear()
-        os.close(self.status_fd)
-        self.kill_group(self.process.pid)
-        self.process = None
-        self.ready = False
-        lived_s = time.monotonic() - self.started_s
-        self._young_deaths = self._young_deaths + 1 if lived_s < YOUNG_S else 0
-        delay_s = 0.0
-        if self._young_deaths > 1:
-            delay_s = min(RESTART_DELAY_S * 2.0 ** (self._young_deaths - 2), RESTART_DELAY_MAX_S)
-        self.restart_at_s = time.monotonic() + delay_s
-        return code
-
-    def terminate(self) -> None:
-        """Ask the process to drain, if it lives."""
-        if self.process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                self.process.terminate()
-
-    @staticmethod
-    def kill_group(pid: int) -> None:
-        """Kill the child and whatever it started: it leads a process group of its own."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)
+_PR_SET_CHILD_SUBREAPER = 36  # of linux/prctl.h
 
 
 class Supervisor:
     """Keeps its children alive until SIGTERM or SIGINT, then drains them stage by stage."""
 
     def __init__(self, specs: Sequence[ChildSpec], on_ready: Callable[[], None]) -> None:
-        self._children = [_Child(spec) for spec in specs]
+        self._children = [Child(spec) for spec in specs]
+        self._servers = {child.spec.name: child for child in self._children if child.spec.serves}
         self._on_ready = on_ready
         self._announced = False
         self._stopping = False
@@ -135,17 +35,21 @@ class Supervisor:
 
     def run(self) -> int:
         """Run until told to stop; return the exit code of the service."""
-        with _wakeup(self._selector) as drained, self._signals():
-            for child in self._children:
-                self._start(child)
+        with (
+            _wakeup(self._selector) as drained,
+            self._signals(),
+            _adopting(bool(self._servers)) as can,
+        ):
+            if not can:
+                self._give_up(*self._servers.values())
             while not self._stopping:
-                timeout_s = self._next_restart_s()
-                for key, _ in self._selector.select(timeout_s):
-                    self._on_event(key, drained)
                 if (hopeless := self._bury_and_restart()) is not None:
                     self._drain()
                     log.critical("%s cannot start: %s", hopeless.spec.name, hopeless.complaint)
                     return CANNOT_START
+                timeout_s = self._next_restart_s()
+                for key, _ in self._selector.select(timeout_s):
+                    self._on_event(key, drained)
             self._drain()
         return 0
 
@@ -163,8 +67,9 @@ class Supervisor:
         if number != signal.SIGCHLD:
             self._stopping = True
 
-    def _start(self, child: _Child) -> None:
-        child.start()
+    def _start(self, child: Child) -> None:
+        server = self._server_of(child)
+        child.start(server.orders if server is not None else None)
         self._selector.register(child.status_fd, selectors.EVENT_READ, child)
 
     def _on_event(self, key: selectors.SelectorKey, drained: Callable[[], None]) -> None:
@@ -178,9 +83,14 @@ class Supervisor:
             self._announced = True
             self._on_ready()
 
-    def _bury_and_restart(self) -> _Child | None:
+    def _server_of(self, child: Child) -> Child | None:
+        """Return the forkserver that makes a child; None if it is to be started afresh."""
+        fork = child.spec.fork
+        return self._servers.get(fork.server) if fork is not None else None
+
+    def _bury_and_restart(self) -> Child | None:
         """Restart dead children; return one that no restart can help."""
-        for child in self._children:
+        for child in list(self._children):
             fd = child.status_fd
             code = child.buried()
             if code is not None:
@@ -188,15 +98,46 @@ class Supervisor:
                     self._selector.unregister(fd)
                 if code == CANNOT_START and not child.ever_ready:
                     return child
+                if code == NOT_ALONE and child.spec.serves:
+                    self._give_up(child)
+                    continue
                 if not self._stopping:
                     log.warning("%s ended with %d; restarting it", child.spec.name, code)
-            due = child.process is None and time.monotonic() >= child.restart_at_s
-            if due and not self._stopping:
+            if self._is_due(child):
                 self._start(child)
+        self._bury_strangers()
         return None
 
+    def _give_up(self, *servers: Child) -> None:
+        """Do without forkservers; what they were to make is started afresh."""
+        for server in servers:
+            del self._servers[server.spec.name]
+            self._children.remove(server)
+
+    def _is_due(self, child: Child) -> bool:
+        if child.is_running or self._stopping or time.monotonic() < child.restart_at_s:
+            return False
+        server = self._server_of(child)
+        return server is None or server.is_running
+
+    def _due_at_s(self, child: Child) -> float:
+        """Return when a child is to be started: not before the one that makes it."""
+        if child.is_running:
+            return 0.0
+        server = self._server_of(child)
+        return max(child.restart_at_s, self._due_at_s(server) if server is not None else 0.0)
+
+    def _bury_strangers(self) -> None:
+        """Bury what died after its parent: such processes become the supervisor's."""
+        ours = {child.pid for child in self._children}
+        with contextlib.suppress(ChildProcessError):
+            while found := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                if found.si_pid in ours:
+                    return  # it is buried next time
+                os.waitpid(found.si_pid, 0)
+
     def _next_restart_s(self) -> float | None:
-        waiting = [c.restart_at_s for c in self._children if c.process is None]
+        waiting = [self._due_at_s(c) for c in self._children if not c.is_running]
         return max(0.0, min(waiting) - time.monotonic()) if waiting else None
 
     def _drain(self) -> None:
@@ -207,24 +148,8 @@ class Supervisor:
                 child.terminate()
             deadline_s = time.monotonic() + max(c.spec.drain_s for c in children)
             for child in children:
-                _await_end(child, deadline_s)
+                child.await_end(deadline_s)
         self._selector.close()
-
-
-def _await_end(child: _Child, deadline_s: float) -> None:
-    if child.process is None:
-        return
-    try:
-        child.process.wait(max(0.0, deadline_s - time.monotonic()))
-    except subprocess.TimeoutExpired:
-        log.warning("%s did not stop in time; killing it", child.spec.name)
-        child.kill_group(child.process.pid)
-        child.process.wait()
-    child.buried()
-
-
-def _since(start_s: float) -> float:
-    return time.monotonic() - start_s
 
 
 @contextlib.contextmanager
@@ -247,3 +172,16 @@ def _wakeup(selector: selectors.BaseSelector) -> Iterator[Callable[[], None]]:
         signal.set_wakeup_fd(previous)
         reader.close()
         writer.close()
+
+
+@contextlib.contextmanager
+def _adopting(wanted: bool) -> Iterator[bool]:
+    """Become the parent of what forkservers leave to us; yields whether the system can that."""
+    yield wanted and _set_subreaper(1)
+    if wanted:
+        _set_subreaper(0)
+
+
+def _set_subreaper(value: int) -> bool:
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
+    return prctl is not None and prctl(_PR_SET_CHILD_SUBREAPER, value, 0, 0, 0) == 0

@@ -53,6 +53,14 @@ def test_the_process_table_shows_no_secret(service: RunningService) -> None:
         assert not [secret for secret, text in SECRETS.items() if text in seen], name
 
 
+def test_what_judges_is_no_fork_of_what_knows_the_database(service: RunningService) -> None:
+    forks = {n: c for n, c in service.children().items() if c.cmdline()[0] == "tracejury"}
+    assert {"store", "receiver-1", "jury-1", "judge-1"} <= set(forks)
+    maps = {name: Path(f"/proc/{fork.pid}/maps").read_text() for name, fork in forks.items()}
+    assert "duckdb" in maps["store"]
+    assert not [name for name in ("jury-1", "judge-1") if "duckdb" in maps[name]]
+
+
 def test_an_evaluator_finds_what_was_named_and_no_other_secret(service: RunningService) -> None:
     body = to_json(request_of(make_span()))
     answer = service.client.post(f"{service.otlp_http}/v1/traces", json=body)
