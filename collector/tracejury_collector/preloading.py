@@ -13,7 +13,10 @@ def jury() -> None:
 
 
 def store() -> None:
-    """Import what the store, the assembler and receivers run with, but gRPC: it must not be there at a fork."""
+    """Import what the store, the assembler and receivers run with.
+
+    But not gRPC, which must be loaded after a fork.
+    """
     with _no_threads():
         from tracejury_collector.store.without_pandas import do_without_pandas
 
