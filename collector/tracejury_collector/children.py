@@ -216,14 +216,22 @@ class Child:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
 
-    def await_end(self, deadline_s: float) -> None:
-        """Wait until the process has ended, and kill it if it has not in time."""
+    def await_end(self, deadline_s: float) -> int | None:
+        """Wait until the process has ended, and kill it if it has not in time.
+
+        Return its exit code; None where it was not born yet, and will end when it finds its input
+        closed.
+        """
         killed = False
-        while self.is_running and self.buried() is None:
+        while self.is_running:
+            self.hear()
+            if (code := self.buried()) is not None:
+                return code
             if time.monotonic() > deadline_s and not killed:
                 if not self.pid:
-                    return  # not born yet: it ends when it finds its input closed
+                    return None
                 log.warning("%s did not stop in time; killing it", self.spec.name)
                 self.kill()
                 killed = True
             time.sleep(_POLL_S)
+        return None

@@ -7,24 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal
 
 from tracejury_collector.config import Config
+from tracejury_collector.forking import plain
 from tracejury_evaluators.endpoint import KEY_PREFIX, usual_variables
 
 Role = Literal["store", "assembler", "receiver", "jury", "judge"]
 
-_PLAIN: Final = re.compile(
-    r"PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|VIRTUAL_ENV|PYTHON[A-Z]+"
-    r"|LD_LIBRARY_PATH|LD_PRELOAD|SSL_CERT_(FILE|DIR)|TRACEJURY_(LOG_LEVEL|FAILPOINTS)"
-)
-"""What a Python process needs to run; nobody puts secrets there."""
 _PROXIES: Final = re.compile(r"(https?|all|no)_proxy", re.IGNORECASE)
 """Their URLs may hold a password: for those alone that ask other hosts."""
 _NAMING: Final = ("env", "api_key_env", "apiKeyEnv")
 """The settings of evaluators that name variables."""
-
-
-def plain(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return what every process gets, and all that stands in a process table."""
-    return {name: value for name, value in environ.items() if _PLAIN.fullmatch(name)}
 
 
 def environment_of(role: Role, config: Config, environ: Mapping[str, str]) -> dict[str, str]:

@@ -6,6 +6,7 @@ import contextlib
 import os
 
 STATUS_FD_VARIABLE = "TRACEJURY_STATUS_FD"
+CANNOT_START = 2  # exit code of a child that no restart can help
 STATUS_BYTES = 4096  # of what a child says at once
 READY = b"ready\n"
 BORN = b"born "

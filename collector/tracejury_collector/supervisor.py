@@ -15,18 +15,24 @@ from types import FrameType
 
 from tracejury_collector.children import Child, ChildSpec
 from tracejury_collector.forkserver import NOT_ALONE
+from tracejury_collector.status import CANNOT_START
 
 log = logging.getLogger("tracejury.supervisor")
 
-CANNOT_START = 2  # exit code of a child that no restart can help
 _PR_SET_CHILD_SUBREAPER = 36  # of linux/prctl.h
 
 
 class Supervisor:
     """Keeps its children alive until SIGTERM or SIGINT, then drains them stage by stage."""
 
-    def __init__(self, specs: Sequence[ChildSpec], on_ready: Callable[[], None]) -> None:
-        self._children = [Child(spec) for spec in specs]
+    def __init__(
+        self,
+        specs: Sequence[ChildSpec],
+        on_ready: Callable[[], None],
+        started: Sequence[Child] = (),
+    ) -> None:
+        """Keep what `specs` say and the children that were `started` already."""
+        self._children = [*started, *(Child(spec) for spec in specs)]
         self._servers = {child.spec.name: child for child in self._children if child.spec.serves}
         self._on_ready = on_ready
         self._announced = False
@@ -38,10 +44,12 @@ class Supervisor:
         with (
             _wakeup(self._selector) as drained,
             self._signals(),
-            _adopting(bool(self._servers)) as can,
+            adopting(wanted=bool(self._servers)) as can,
         ):
             if not can:
                 self._give_up(*self._servers.values())
+            for child in filter(lambda child: child.is_running, self._children):
+                self._listen_to(child)
             while not self._stopping:
                 if (hopeless := self._bury_and_restart()) is not None:
                     self._drain()
@@ -70,6 +78,9 @@ class Supervisor:
     def _start(self, child: Child) -> None:
         server = self._server_of(child)
         child.start(server.orders if server is not None else None)
+        self._listen_to(child)
+
+    def _listen_to(self, child: Child) -> None:
         self._selector.register(child.status_fd, selectors.EVENT_READ, child)
 
     def _on_event(self, key: selectors.SelectorKey, drained: Callable[[], None]) -> None:
@@ -175,7 +186,7 @@ def _wakeup(selector: selectors.BaseSelector) -> Iterator[Callable[[], None]]:
 
 
 @contextlib.contextmanager
-def _adopting(wanted: bool) -> Iterator[bool]:
+def adopting(*, wanted: bool = True) -> Iterator[bool]:
     """Become the parent of what forkservers leave to us; yields whether the system can that."""
     yield wanted and _set_subreaper(1)
     if wanted:

@@ -21,9 +21,9 @@ from tests.helpers.api import Api, agent_run, running_api
 from tracejury.cli import app
 from tracejury_collector.api.measures import service_metrics
 from tracejury_collector.config import Config, load_config
+from tracejury_collector.planning import JURY_DRAIN_S, RECEIVER_DRAIN_S, STORE_DRAIN_S
 from tracejury_collector.rules.model import DecisionOutcome
-from tracejury_collector.service import JURY_DRAIN_S, RECEIVER_DRAIN_S, STORE_DRAIN_S
-from tracejury_collector.supervisor import CANNOT_START
+from tracejury_collector.status import CANNOT_START
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tracejury_collector.config import parse_config
-from tracejury_collector.environments import Role, environment_of, plain
+from tracejury_collector.environments import Role, environment_of
+from tracejury_collector.forking import plain
 
 ENVIRON = {
     "PATH": "/bin",

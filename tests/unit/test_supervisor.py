@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tests.helpers.service import eventually
 from tracejury_collector.children import ChildSpec
-from tracejury_collector.status import STATUS_FD_VARIABLE
-from tracejury_collector.supervisor import CANNOT_START, Supervisor
+from tracejury_collector.status import CANNOT_START, STATUS_FD_VARIABLE
+from tracejury_collector.supervisor import Supervisor
 
 CHILD = f"""
 import os, signal, sys, time
