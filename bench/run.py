@@ -8,17 +8,16 @@ machines differ and are shared. Usage: python bench/run.py [--spans N] [--quick]
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import time
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-from running import Service, load, service, target
+from running import load, service, target
+from starting import recovery, starting
 from usage import Usage, per_10k
 from visible import Visibility
 
@@ -88,33 +87,6 @@ def judging(rate: int, seconds: int) -> dict[str, Any]:
             "cpu_s_per_10k": per_10k(used, usage.look(), figures["spans_acked"]),
             "peak_mb": usage.peak_mb,
         }
-
-
-def recovery() -> dict[str, float]:
-    """Measure how long after a kill -9 of each child an export is acknowledged again, in s."""
-    found = {}
-    with service() as running:
-        for name in ("receiver-1", "store", "jury-1"):
-            load(*target(running, "http"), "--spans", "5120")
-            killed = running.processes()[name]
-            killed.kill()
-            started = time.monotonic()
-            while running.processes().get(name) in (None, killed) or not answers(running):
-                time.sleep(0.02)
-            found[name] = round(time.monotonic() - started, 2)
-    return found
-
-
-def answers(running: Service) -> bool:
-    """Say whether the service is ready and acknowledges an empty export."""
-    request = urllib.request.Request(
-        f"{running.http}/v1/traces", b"{}", {"Content-Type": "application/json"}
-    )
-    with contextlib.suppress(OSError):
-        running.get("/readyz")
-        with urllib.request.urlopen(request, timeout=10) as response:
-            return bool(response.status == 200)
-    return False
 
 
 def keeps_up(figures: dict[str, Any]) -> bool:
@@ -191,9 +163,12 @@ def main() -> None:
         f"at half load, {rate:,} spans/s: answers after {half['lat_p50_ms']} ms, "
         f"p99 {half['lat_p99_ms']} ms; visible after {half['visible_ms']} ms"
     )
+    with console.status("starting"):
+        figures["start"] = starting()
+    console.print(f"from the start until all is ready: {figures['start']}")
     with console.status("recovery"):
-        figures["recovery_s"] = recovery()
-    console.print(f"acknowledging again after kill -9, seconds: {figures['recovery_s']}")
+        figures["recovery"] = recovery()
+    console.print(f"acknowledging again after kill -9: {figures['recovery']}")
     for rate in (1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 8_000, 10_000, 12_000):
         with console.status(f"judging at {rate:,} spans/s"):
             judged = judging(rate, seconds)

@@ -48,7 +48,7 @@ class Usage(threading.Thread):
         for name, process in self._processes().items():
             below = [] if name == "supervisor" else _below(process)
             members = [process, *below]
-            resident[name] = sum(map(_resident_mb, members))
+            resident[name] = sum(map(resident_mb, members))
             times = self._cpu_s.setdefault(name, {})
             times.update(filter(None, map(_cpu_s, members)))
         resident["all"] = sum(resident.values())
@@ -78,7 +78,7 @@ def _cpu_s(process: psutil.Process) -> tuple[tuple[int, float], float] | None:
     return None
 
 
-def _resident_mb(process: psutil.Process) -> float:
+def resident_mb(process: psutil.Process) -> float:
     """Return its share of the pages in memory; 0 for one that has ended."""
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines():
