@@ -24,7 +24,9 @@ from tracejury_collector.ipc import BrokenFrame, read_frame, write_frame
 log = logging.getLogger(__name__)
 
 MEMORY_BYTES = 2 << 30
-"""Address space; what the store reads at a time may take ten times as much as objects."""
+"""Address space beyond that of the start.
+
+What the store reads at a time may take ten times as much as objects."""
 NICENESS = 2
 """Requests and questions go first: a finished trace can wait."""
 _BUFFER_BYTES = 4 << 20
@@ -34,7 +36,7 @@ _RECONNECT_S = (0.05, 0.5)
 async def run(socket_path: str, stop: asyncio.Event) -> None:
     """Assemble until `stop` is set."""
     os.nice(NICENESS)
-    _limit_address_space(MEMORY_BYTES)
+    _limit_address_space(_address_space_bytes() + MEMORY_BYTES)
     working = asyncio.create_task(_stay_connected(socket_path), name="assembling")
     await stop.wait()
     working.cancel()
@@ -82,6 +84,13 @@ def _give_back() -> None:
     """Return the memory that the batch took, as far as the C library does not do so by itself."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def _address_space_bytes() -> int:
+    """Return what this process uses of it: what it was forked from may have reserved some."""
+    with contextlib.suppress(OSError), open("/proc/self/statm") as statm:
+        return int(statm.read().split()[0]) * resource.getpagesize()
+    return 0
 
 
 def _limit_address_space(size_bytes: int) -> None:
