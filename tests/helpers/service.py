@@ -106,7 +106,7 @@ def running_service(
     )
     service.client.headers.update({"x-api-key": key} if key else {})
     try:
-        eventually(service.is_ready, "the service is ready", timeout_s=30, log=service.log)
+        eventually(service.is_ready, "the service is ready", timeout_s=90, log=service.log)
         yield service
     finally:
         service.client.close()
