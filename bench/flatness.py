@@ -61,9 +61,11 @@ def over(path: Path, spans: int) -> dict[str, Any]:
 
 
 def grow(sample: Path, path: Path, millions: int) -> None:
-    """Bring the database, new or not, to so many million spans."""
+    """Bring the database, new or not, to so many million spans; makes the sample if need be."""
     missing = millions * 1_000_000 - stored(path)
     if missing > 0:
+        if not sample.exists():
+            make_sample(sample)
         multiply(sample, path, missing, missing / WINDOW_SPANS_PER_DAY)
 
 
@@ -114,7 +116,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="tracejury-bench-") as name:
         sample = Path(name) / "sample.duckdb"
         path = wanted.file or Path(name) / "history.duckdb"
-        make_sample(sample)
         for millions in map(int, wanted.sizes.split(",")):
             grow(sample, path, millions)
             found.append(over(path, wanted.spans))

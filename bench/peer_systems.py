@@ -12,12 +12,14 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 import psutil
 from running import OPEN_TRACES, UNJUDGED_TRACES, free_ports, service
@@ -127,36 +129,45 @@ PEERS = (
 
 
 @contextlib.contextmanager
-def running_peer(peer: Peer, venv: Path, directory: Path) -> Iterator[Running]:
-    """Start a peer out of its environment, with everything it writes in `directory`.
+def running_peer(peer: Peer, venv: Path) -> Iterator[Running]:
+    """Start a peer out of its environment, with everything it writes in a directory of its own.
 
     Raises: TimeoutError, with the end of its log, when it does not become ready.
     """
     ports = dict(zip(("port", "second", "third"), free_ports(3), strict=True))
-    names = {"directory": directory, **ports}
+    with (
+        tempfile.TemporaryDirectory(
+            prefix=f"peer-{peer.name}-", ignore_cleanup_errors=True
+        ) as name,
+        (directory := Path(name)).joinpath("log").open("wb") as log,
+    ):
+        process = _started(peer, venv, {"directory": name, **ports}, directory, log)
+        try:
+            _await(f"http://127.0.0.1:{ports['port']}{peer.ready}", process, directory / "log")
+            yield Running(
+                url=f"http://127.0.0.1:{ports[peer.target]}/v1/traces",
+                processes=lambda: {peer.name: psutil.Process(process.pid)},
+                count=lambda: peer.count(directory, ports["port"]),
+                stored_bytes=lambda: _bytes_below(directory, but=directory / "log"),
+                stop=lambda: _stop(process),
+                headers=peer.headers,
+            )
+        finally:
+            _stop(process)
+
+
+def _started(
+    peer: Peer, venv: Path, names: Mapping[str, object], directory: Path, log: BinaryIO
+) -> subprocess.Popen[bytes]:
     command = [part.format(**names) for part in peer.command]
     environment = {key: value.format(**names) for key, value in peer.environment.items()}
-    log = directory / "log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [str(venv / "bin" / command[0]), *command[1:]],
-            cwd=directory,
-            env={**_plain_environment(venv), **QUIET, **environment, "HOME": str(directory)},
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        _await(f"http://127.0.0.1:{ports['port']}{peer.ready}", process, log)
-        yield Running(
-            url=f"http://127.0.0.1:{ports[peer.target]}/v1/traces",
-            processes=lambda: {peer.name: psutil.Process(process.pid)},
-            count=lambda: peer.count(directory, ports["port"]),
-            stored_bytes=lambda: _bytes_below(directory, but=log),
-            stop=lambda: _stop(process),
-            headers=peer.headers,
-        )
-    finally:
-        _stop(process)
+    return subprocess.Popen(
+        [str(venv / "bin" / command[0]), *command[1:]],
+        cwd=directory,
+        env={**_plain_environment(venv), **QUIET, **environment, "HOME": str(directory)},
+        stdout=log,
+        stderr=subprocess.STDOUT,
+    )
 
 
 def tracejury(config: str, settled: str) -> Callable[[], AbstractContextManager[Running]]:

@@ -12,10 +12,10 @@ import argparse
 import json
 import os
 import platform
+import signal
 import sqlite3
 import statistics
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -123,8 +123,7 @@ def _starting(
     peer = next((each for each in peers if each.name == name), None)
     if peer is None:
         return OWN[name]
-    directory = Path(tempfile.mkdtemp(prefix=f"peer-{name}-"))
-    return lambda: running_peer(peer, environments[name], directory)
+    return lambda: running_peer(peer, environments[name])
 
 
 def _median(rounds: Sequence[Figures]) -> Figures:
@@ -207,6 +206,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="write all figures as JSON here")
     wanted = parser.parse_args()
     peers = [peer for peer in PEERS if not wanted.only or peer.name in wanted.only]
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends what was started, too
     reference = load("--decode-bench")
     sending = ("--spans", str(wanted.spans), "--max-seconds", str(wanted.seconds), "--retry", "8")
     found = compare(peers, wanted.cache, sending, wanted.rounds)
