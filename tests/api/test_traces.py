@@ -224,3 +224,13 @@ def test_a_decision_says_how_its_trace_was_drawn(tmp_path_factory: pytest.TempPa
     assert drawn.items() <= decision.items()
     assert (decision["outcome"], decision["upstream_probability"]) == ("sampled_out", 1.0)
     assert 'tracejury_decisions_total{outcome="sampled_out",rule="few"} 1.0' in metrics
+
+
+def test_a_condition_that_fails_on_a_row_is_pointed_at(api: Api) -> None:
+    api.store(*agent_run(1))
+    api.finish()
+    where = "tool_calls = 1\n AND CAST(name AS INTEGER) > 1"
+    answer = api.http.get("/api/traces", params={"where": where})
+    found = answer.json()
+    assert (answer.status_code, "Conversion Error" in found["detail"]) == (422, True)
+    assert (found["position"]["line"], found["position"]["character"]) == (2, 6)

@@ -405,11 +405,11 @@ def _short_of_memory(monkeypatch: pytest.MonkeyPatch, at: int) -> list[int]:
     """Let conditions need too much memory on more traces than this; return how many were asked."""
     asked: list[int] = []
 
-    def short(cursor: Any, sql: str, params: dict[str, Any]) -> list[tuple[Any, ...]]:
+    def short(cursor: Any, sql: str, params: dict[str, Any], condition: str) -> Any:
         asked.append(len(json.loads(params["first_seqs"])))
         if asked[-1] > at:
             raise SqlTooLarge("where: raise database.memory") from duckdb.OutOfMemoryException("x")
-        return execute_where(cursor, sql, params)
+        return execute_where(cursor, sql, params, condition)
 
     monkeypatch.setattr("tracejury_collector.store.targets.execute_where", short)
     return asked

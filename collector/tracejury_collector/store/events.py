@@ -121,7 +121,7 @@ def _shown(
             "first_seqs": orjson.dumps(first_seqs).decode(),
         }
         sql = statement("traces_that_match").replace("(true)", f"({condition})")
-        first_seqs = [seq for (seq,) in execute_where(cursor, sql, bounds)]
+        first_seqs = [seq for (seq,) in execute_where(cursor, sql, bounds, condition)]
     return {row["first_seq"]: row for row in show_traces(cursor, first_seqs)}
 
 

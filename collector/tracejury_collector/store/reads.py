@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ from tracejury_collector.store.arrivals import Arrivals
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.loading import SeqRange, load_arrivals
 from tracejury_collector.store.sqlguard import check_expression
+from tracejury_collector.store.sqlplace import refused_in_part
 from tracejury_collector.store.statements import statement
 from tracejury_collector.store.watch import watched
 
@@ -105,28 +107,34 @@ def checked_where(where: str, view: str) -> str:
 
 
 def execute_where(
-    cursor: duckdb.DuckDBPyConnection, sql: str, params: Row
+    cursor: duckdb.DuckDBPyConnection, sql: str, params: Row, condition: str
 ) -> list[tuple[Any, ...]]:
     """Return the rows of a statement that holds a caller's condition.
 
     Raises: SqlRefused if the condition does not run, or runs too long; its subclass SqlTooLarge if
     it does not fit into memory; Unavailable.
     """
-    return _execute_where(cursor, lambda: cursor.execute(sql, params).fetchall())
+    with _explained(cursor, sql, condition):
+        return cursor.execute(sql, params).fetchall()
 
 
-def execute_where_table(cursor: duckdb.DuckDBPyConnection, sql: str, params: Row) -> pa.Table:
+def execute_where_table(
+    cursor: duckdb.DuckDBPyConnection, sql: str, params: Row, condition: str
+) -> pa.Table:
     """Return the same as a table.
 
     Raises: as `execute_where`.
     """
-    return _execute_where(cursor, lambda: cursor.execute(sql, params).to_arrow_table())
+    with _explained(cursor, sql, condition):
+        return cursor.execute(sql, params).to_arrow_table()
 
 
-def _execute_where(cursor: duckdb.DuckDBPyConnection, execute: Callable[[], T]) -> T:
+@contextmanager
+def _explained(cursor: duckdb.DuckDBPyConnection, sql: str, condition: str) -> Iterator[None]:
+    """Bound what the cursor does, and say what is wrong with the condition, and where."""
     with watched(cursor, WHERE_LIMIT_S) as watch:
         try:
-            return execute()
+            yield
         except duckdb.OutOfMemoryException as error:
             raise SqlTooLarge(
                 "where: it does not fit into memory; choose fewer, or raise database.memory"
@@ -140,8 +148,10 @@ def _execute_where(cursor: duckdb.DuckDBPyConnection, execute: Callable[[], T]) 
                 raise Unavailable(
                     "the database is being opened anew; send the same request again"
                 ) from error
-            fault = str(error).split("\n\nLINE ")[0]
-            raise SqlRefused(f"where: {fault}; correct the condition") from error
+            refused = refused_in_part(str(error).partition("\nStack Trace")[0], sql, condition)
+            what, _, remedy = str(refused).partition("; ")
+            remedy = remedy or "correct the condition"
+            raise SqlRefused(f"where: {what}; {remedy}", place=refused.place) from error
 
 
 def list_results(db: Database, wanted: ResultFilter) -> list[Row]:

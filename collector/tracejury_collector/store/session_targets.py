@@ -186,9 +186,10 @@ def _begun_before(
 
 
 def _facts(cursor: duckdb.DuckDBPyConnection, keys: Sequence[SessionKey], where: str) -> pa.Table:
-    sql = statement("session_targets").replace("(true)", f"({checked_where(where, 'sessions')})")
+    condition = checked_where(where, "sessions")
+    sql = statement("session_targets").replace("(true)", f"({condition})")
     ids = {"session_ids": _json(sorted({session_id for _, session_id in keys}))}
-    return with_target_ids(execute_where_table(cursor, sql, ids), keys)
+    return with_target_ids(execute_where_table(cursor, sql, ids, condition), keys)
 
 
 def _targets(

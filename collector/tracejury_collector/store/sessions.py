@@ -131,7 +131,7 @@ def _choose(
         return cursor.execute(sql, params).fetchall()
     passing = statement("sessions_where").replace("(true)", f"({condition})")
     return execute_where(
-        cursor, sql.replace("(true)", f"(session_id, project) IN ({passing})"), params
+        cursor, sql.replace("(true)", f"(session_id, project) IN ({passing})"), params, condition
     )
 
 

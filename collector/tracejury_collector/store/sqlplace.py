@@ -30,6 +30,17 @@ def refused_by_duckdb(text: str, sql: str) -> SqlRefused:
     return error if offset is None else located(error, sql, len(sql[:offset].encode()))
 
 
+def refused_in_part(text: str, sql: str, part: str) -> SqlRefused:
+    """Return the error for what DuckDB says of `sql`: where in `part`, which stands in it."""
+    found = _LINE.search(text)
+    error = SqlRefused(told(text[: found.start()] if found else text))
+    offset = _offset(sql, int(found[1]), found[2], found[3]) if found else None
+    start = sql.find(part)
+    if offset is None or not 0 <= offset - start < len(part):
+        return error
+    return located(error, part, len(sql[start:offset].encode()))
+
+
 def told(text: str) -> str:
     """Return the first line of what DuckDB says, and as a remedy what it says after it."""
     what, *hints = [line.strip() for line in text.splitlines() if line.strip()] or ["it fails"]

@@ -168,7 +168,7 @@ def _chosen(cursor: duckdb.DuckDBPyConnection, where: str, seqs: Sequence[int]) 
         return list(seqs)
     expression = checked_where(where, "traces")
     sql = statement("targets_where").replace("(true)", f"({expression})")
-    return [row[0] for row in execute_where(cursor, sql, _places(seqs))]
+    return [row[0] for row in execute_where(cursor, sql, _places(seqs), expression)]
 
 
 def _facts(cursor: duckdb.DuckDBPyConnection, seqs: Sequence[int], *, with_texts: bool) -> pa.Table:

@@ -131,7 +131,7 @@ def _choose(
     sql = statement(_WITH_CONDITION[name]).replace("(true)", f"({condition})")
     if "status" not in condition.lower():
         sql = sql.replace("base.finished", "base.current")
-    return execute_where(cursor, sql, asdict(wanted))
+    return execute_where(cursor, sql, asdict(wanted), condition)
 
 
 def _newest_first(rows: Sequence[Row]) -> list[Row]:
