@@ -23,10 +23,10 @@ from tracejury_collector.ipc import BrokenFrame, read_frame, write_frame
 
 log = logging.getLogger(__name__)
 
-MEMORY_BYTES = 2 << 30
+MEMORY_BYTES = 4 << 30
 """Address space beyond that of the start.
 
-What the store reads at a time may take ten times as much as objects."""
+The most that the store reads at a time takes 2 GiB until it is handed back."""
 NICENESS = 2
 """Requests and questions go first: a finished trace can wait."""
 _BUFFER_BYTES = 4 << 20
