@@ -185,7 +185,8 @@ def list_labels(db: Database, wanted: LabelFilter) -> list[Row]:
     if wanted.project is None:
         del params["project"]
     else:
-        sql = sql.replace("(true)", f"({statement('labels_of_project')})")
+        condition = statement("labels_of_project")
+        sql = sql.replace("(true)", f"({condition})")
     with db.read() as cursor:
         return fetch_rows(cursor.execute(sql, params))
 
