@@ -39,10 +39,9 @@ def small_disk(folder: Path) -> Iterator[Path]:
 def filled(disk: Path) -> Iterator[None]:
     """Leave no byte of the disk free inside the block."""
     ballast = disk / "ballast"
-    with ballast.open("wb") as file, contextlib.suppress(OSError):
+    with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
         while True:
             file.write(bytes(1 << 16))
-            file.flush()
     yield
     ballast.unlink()
 
