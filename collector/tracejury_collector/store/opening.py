@@ -28,6 +28,7 @@ _ATTACH_OPTIONS = "STORAGE_VERSION 'v1.5.0', ROW_GROUP_SIZE 8192"
 _SETTINGS = (
     f"USE {CATALOG}",
     "SET TimeZone = 'UTC'",
+    "SET enable_progress_bar = false",
     "SET enable_external_access = false",
     "SET lock_configuration = true",
 )
