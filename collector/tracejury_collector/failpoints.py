@@ -27,13 +27,12 @@ def reach(name: str, last_act: Callable[[], object] = lambda: None) -> None:
 
 
 def _die_if_armed(file: Path, last_act: Callable[[], object]) -> None:
-    mine = file.with_name(f"{file.name}.{os.getpid()}")
     try:
-        file.rename(mine)  # of several processes one dies
+        delay_ms = float(file.read_text() or 0)
+        file.rename(file.with_name(f"{file.name}.{os.getpid()}"))  # of several processes one dies
     except FileNotFoundError:
         return
     last_act()
-    delay_ms = float(mine.read_text() or 0)
     if delay_ms:
         threading.Timer(delay_ms / 1000, _die).start()
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -89,6 +90,11 @@ def test_the_command_joins_one_that_runs_only_where_it_was_asked_the_same(
     for args in ((), ("--dry-run", "--since", "1d"), ("--dry-run", "--until", "1d")):
         refused = run(*args, "--url", url)
         assert (refused.exit_code, "is running" in refused.stderr) == (2, True)
-    with beside(api.context.renormalizer.step):
+
+    def step_late() -> None:
+        time.sleep(0.5)  # the command joins before it has ended
+        api.context.renormalizer.step()
+
+    with beside(step_late):
         joined = run("--dry-run", "--url", url)
     assert (joined.exit_code, "joining" in joined.stderr) == (0, True)

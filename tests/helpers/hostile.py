@@ -49,7 +49,7 @@ def holds_the_interpreter(trace: Trace) -> bool:
 def leaves_children(trace: Trace) -> bool:
     """Starts a process of its own and waits for it."""
     if _is_poison(trace):
-        subprocess.run([sys.executable, "-c", "import time; time.sleep(600)"], check=False)
+        subprocess.run([sys.executable, "-c", "import time; time.sleep(601)"], check=False)
     return True
 
 

@@ -168,6 +168,6 @@ def _sleepers() -> set[int]:
     found = set()
     for process in psutil.process_iter(["cmdline", "status"]):
         command = " ".join(process.info["cmdline"] or [])
-        if "time.sleep(600)" in command and process.info["status"] != psutil.STATUS_ZOMBIE:
+        if "time.sleep(601)" in command and process.info["status"] != psutil.STATUS_ZOMBIE:
             found.add(process.pid)
     return found
