@@ -82,11 +82,19 @@ def bound(locked: Locked) -> Iterator[Assistant]:
 def test_a_client_without_a_key_that_counts_is_not_connected(
     locked: Locked, headers: dict[str, str]
 ) -> None:
-    with pytest.raises(Exception, match="401"), assistant(locked.connected(headers)):
-        pass
+    assert not _sees_tools(locked.connected(headers))
     answer = locked.hello(headers)
     assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated")
     assert locked.hello(locked.headers("expired")).status_code == 401
+
+
+def _sees_tools(transport: StreamableHttpTransport) -> bool:
+    """Whether a client comes to see anything; where it fails on the way is up to its library."""
+    try:
+        with assistant(transport) as found:
+            return bool(found.tools)
+    except Exception:  # noqa: BLE001
+        return False
 
 
 def test_a_key_comes_in_either_header(locked: Locked) -> None:

@@ -22,7 +22,7 @@ from tracejury_collector.jury.jobs import Job
 from tracejury_collector.jury.recorder import Recorder
 from tracejury_collector.worker import BATCH_TRACES
 
-TRACES, SEEDS = (int(n) for n in os.environ.get("TRACEJURY_REPLAY", "1000:1").split(":"))
+TRACES, SEEDS = (int(n) for n in os.environ.get("TRACEJURY_REPLAY", "500:1").split(":"))
 STEP_S = 15
 BUSY_S = 1200
 RESTARTS = 4

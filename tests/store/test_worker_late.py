@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.worker import bench, child, root, trace_id
 from tracejury.result import Score
 
@@ -11,6 +13,7 @@ REVISIONS = "SELECT revision, span_count FROM base.traces ORDER BY revision"
 CURRENT = "SELECT revision FROM base.results WHERE NOT superseded"
 
 
+@pytest.mark.slow
 def test_a_flood_of_late_spans_is_seen_and_not_judged_without_end(tmp_path: Path) -> None:
     settings = {"completion": {"max_revisions": 3}}
     with bench(tmp_path, settings) as store:

@@ -230,11 +230,12 @@ def test_values_that_json_cannot_hold_are_told_as_text() -> None:
     [
         (make_trace(output="é" * 5_000_000), ["candidate_answer", "output_messages"]),
         (make_trace(tool_calls=["search"] * 60_000), ["output_messages"]),
-        (
+        pytest.param(
             make_trace(
                 tool_calls=[make_tool_call(f"{n:0500}", [[[n] * 9] * 9] * 9) for n in range(9_000)]
             ),
             ["output_messages", "trace_summary"],
+            marks=pytest.mark.slow,
         ),
     ],
     ids=["a long answer", "many calls", "many calls with many values"],
