@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from tests.helpers.worker import Bench, root
+from tests.helpers.worker import Bench, bench, root
 from tracejury_collector.runs.desk import RunDesk, RunProgress, free_by, refusal_by
 from tracejury_collector.runs.driver import RunDriver
 from tracejury_collector.runs.plan import RunRequest
 from tracejury_collector.store.targets import TargetFilter
+
+RULES = {
+    "default": {"evaluators": ["non-empty-output", "no-loops"]},
+    "third": {"sample": {"rate": 0.3}, "evaluators": ["no-loops"]},
+    "errors": {"where": "has_error", "evaluators": ["no-tool-errors"]},
+    "tools": {"kinds": ["tool"], "evaluators": ["defined-tools"]},
+}
 
 
 @dataclass
@@ -58,6 +68,17 @@ class Runs:
         """Return how far the run is."""
         return self.desk.show(run_id)
 
+    def decided(self, **request: Any) -> str:
+        """Return the id of a run that has decided on all it was asked for."""
+        run_id = self.start(**request)
+        self.decide()
+        return run_id
+
+    def outcomes(self, run_id: str, column: str = "outcome") -> dict[str, str]:
+        """Return what a run decided on each target, or another column of its decisions."""
+        decided = f"SELECT target_id, {column} FROM base.decisions WHERE run_id = '{run_id}'"
+        return dict(self.store.rows(decided))
+
 
 def finish(store: Bench, traces: range) -> None:
     """Receive and finish these traces."""
@@ -66,3 +87,11 @@ def finish(store: Bench, traces: range) -> None:
     store.clock.advance(4)
     while store.worker.tick():
         pass
+
+
+@contextmanager
+def runs_over_forty(folder: Path) -> Iterator[Runs]:
+    """Give runs over forty finished traces, with rules of several kinds."""
+    with bench(folder, {"rules": RULES}) as store:
+        finish(store, range(1, 41))
+        yield Runs(store)

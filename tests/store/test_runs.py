@@ -2,62 +2,32 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
-from tests.helpers.runs import Runs, finish
+from tests.helpers.runs import Runs, finish, runs_over_forty
 from tests.helpers.worker import Bench, bench, child, root, trace_id
 from tracejury.result import Failure, Score, Skip, Spent
 from tracejury_collector.config import EvaluatorSpec
-from tracejury_collector.errors import (
-    InvalidRequest,
-    NotFound,
-    SqlRefused,
-    SqlTooLarge,
-    TooManyRuns,
-)
 from tracejury_collector.runs import driver as driving
 from tracejury_collector.runs.choosing import decide_targets
-from tracejury_collector.runs.desk import MOST_RUNS
-from tracejury_collector.runs.paging import Page, next_page
-from tracejury_collector.runs.plan import Plan, RunRequest, conditions_of, plan_of
+from tracejury_collector.runs.plan import RunRequest, conditions_of, plan_of
 from tracejury_collector.store.ledger import Ledger
-from tracejury_collector.store.reads import execute_where
 from tracejury_collector.store.runs import StepWrite, StoredRun, find_run
 from tracejury_collector.store.targets import NO_SEQ, TargetFilter, next_targets, widening
 
 PASS = Score(value=1.0, verdict="pass")
 FAIL = Score(value=0.0, verdict="fail")
-RULES = {
-    "default": {"evaluators": ["non-empty-output", "no-loops"]},
-    "third": {"sample": {"rate": 0.3}, "evaluators": ["no-loops"]},
-    "errors": {"where": "has_error", "evaluators": ["no-tool-errors"]},
-    "tools": {"kinds": ["tool"], "evaluators": ["defined-tools"]},
-}
 PAIRS = "SELECT target_id, evaluator FROM base.results WHERE run_id = '{}' ORDER BY ALL"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Bench]:
-    with bench(tmp_path, {"rules": RULES}) as opened:
+def runs(tmp_path: Path) -> Iterator[Runs]:
+    with runs_over_forty(tmp_path) as opened:
         yield opened
-
-
-@pytest.fixture
-def runs(store: Bench) -> Runs:
-    finish(store, range(1, 41))
-    return Runs(store)
-
-
-def outcomes(store: Bench, run_id: str, column: str = "outcome") -> dict[str, str]:
-    return dict(
-        store.rows(f"SELECT target_id, {column} FROM base.decisions WHERE run_id = '{run_id}'")
-    )
 
 
 def test_a_run_leaves_out_what_live_judging_did(runs: Runs) -> None:
@@ -69,7 +39,7 @@ def test_a_run_leaves_out_what_live_judging_did(runs: Runs) -> None:
     assert (shown.run.targets, shown.counts.examined, shown.counts.judged) == (40, 40, 40)
     assert shown.counts.left_out == {"non-empty-output": 40, "no-loops": 40}
     assert runs.store.rows("SELECT count(*) FROM base.jobs") == [(0,)]
-    reasons = set(outcomes(runs.store, run_id, "reason").values())
+    reasons = set(runs.outcomes(run_id, "reason").values())
     assert all("judged already by 'non-empty-output', 'no-loops'" in reason for reason in reasons)
 
 
@@ -113,7 +83,7 @@ def test_a_run_samples_the_traces_that_live_traffic_did(runs: Runs) -> None:
     live = "SELECT target_id, outcome FROM base.decisions WHERE rule = 'third' AND run_id = ''"
     chosen = dict(runs.store.rows(live))
     assert set(chosen.values()) == {"selected", "sampled_out"}
-    assert outcomes(runs.store, _decided(runs, rule="third")) == chosen
+    assert runs.outcomes(runs.decided(rule="third")) == chosen
 
 
 def test_a_rate_takes_the_place_of_the_sample_and_stays_nested(runs: Runs) -> None:
@@ -161,7 +131,7 @@ def test_traces_that_finish_later_are_not_of_the_run(runs: Runs) -> None:
     run_id = runs.start(evaluators=("defined-tools",))
     finish(runs.store, range(50, 53))
     runs.decide()
-    assert len(outcomes(runs.store, run_id)) == 40
+    assert len(runs.outcomes(run_id)) == 40
 
 
 def test_a_start_in_the_middle_goes_on_where_the_run_stood(
@@ -172,7 +142,7 @@ def test_a_start_in_the_middle_goes_on_where_the_run_stood(
     run_id = runs.start(evaluators=("defined-tools", "no-tool-errors"))
     for judged in (14, 28):
         runs.driver.step()
-        assert len(outcomes(runs.store, run_id)) == judged // 2
+        assert len(runs.outcomes(run_id)) == judged // 2
         runs.restart()
     runs.decide()
     runs.store.judge(PASS)
@@ -213,7 +183,7 @@ def test_a_canceled_run_decides_nothing_more(runs: Runs) -> None:
     assert before is not None
     runs.desk.cancel(run_id)
     assert _write_page(runs, run_id) == "ended"
-    assert outcomes(runs.store, run_id) == {}
+    assert runs.outcomes(run_id) == {}
 
 
 def test_a_page_with_a_newer_revision_is_read_again(runs: Runs) -> None:
@@ -222,7 +192,7 @@ def test_a_page_with_a_newer_revision_is_read_again(runs: Runs) -> None:
     runs.store.spans(child(5, 2))
     runs.store.after(4)
     assert _write_page(runs, run_id, page) == "stale"
-    assert outcomes(runs.store, run_id) == {}
+    assert runs.outcomes(run_id) == {}
     runs.decide()
     revisions = "SELECT revision FROM base.decisions WHERE run_id = '{}' AND target_id = '{}'"
     assert runs.store.rows(revisions.format(run_id, trace_id(5))) == [(2,)]
@@ -270,13 +240,13 @@ def test_what_broke_is_judged_again(runs: Runs) -> None:
 
 def test_what_could_not_be_judged_is_not_asked_again(runs: Runs) -> None:
     runs.store.judge(Skip("nothing to look at"))
-    run_id = _decided(runs, evaluators=("no-loops",))
+    run_id = runs.decided(evaluators=("no-loops",))
     assert runs.show(run_id).counts.judged == 40
 
 
 def test_what_a_budget_refused_is_asked_again(runs: Runs) -> None:
     runs.store.judge(Skip("the budget of all rules is used up", {"refused": "budget"}))
-    run_id = _decided(runs, evaluators=("no-loops",))
+    run_id = runs.decided(evaluators=("no-loops",))
     assert (runs.show(run_id).counts.judged, runs.show(run_id).to_judge) == (0, 40)
 
 
@@ -316,125 +286,6 @@ def test_cost_is_estimated_from_former_judgements(
         assert (found.evaluators[0].basis, found.evaluators[0].samples) == ("same_version", 40)
 
 
-def test_a_run_that_costs_waits_for_its_budget(tmp_path: Path) -> None:
-    judge = {"type": "webhook", "config": {"url": "http://127.0.0.1:9/"}}
-    settings = {"evaluators": {"asked": judge}, "rules": {"r": {"evaluators": ["asked"]}}}
-    with bench(tmp_path, settings) as store:
-        finish(store, range(1, 4))
-        runs = Runs(store)
-        runs.refusal = "the budget is used up"
-        free = runs.start(evaluators=("no-loops",))
-        costly = runs.start(rule="r", rejudge=True)
-        runs.decide()
-        assert (runs.show(free).to_judge, runs.show(costly).to_judge) == (3, 0)
-        assert runs.show(costly).waiting == "the budget is used up"
-        runs.refusal = ""
-        runs.decide()
-        assert (runs.show(costly).to_judge, runs.show(costly).waiting) == (3, "")
-
-
-@pytest.mark.parametrize(
-    ("request_", "error", "said"),
-    [
-        (RunRequest(), InvalidRequest, "needs one of them"),
-        (RunRequest(rule="default", evaluators=("no-loops",)), InvalidRequest, "needs one"),
-        (RunRequest(rule="defualt"), NotFound, "'default'"),
-        (RunRequest(evaluators=("no-loop",)), NotFound, "'no-loops'"),
-        (RunRequest(rule="default", targets=TargetFilter(where="nope")), SqlRefused, "where"),
-        (
-            RunRequest(rule="default", targets=TargetFilter(where="(SELECT true)")),
-            SqlRefused,
-            "where",
-        ),
-        (
-            RunRequest(rule="default", targets=TargetFilter(trace_ids=("ab",))),
-            NotFound,
-            "no finished trace is 'ab'",
-        ),
-        (
-            RunRequest(rule="default", targets=TargetFilter(trace_ids=(trace_id(1),), since_ns=1)),
-            InvalidRequest,
-            "ids alone",
-        ),
-    ],
-)
-def test_what_cannot_be_run_is_refused(
-    runs: Runs, request_: RunRequest, error: type[Exception], said: str
-) -> None:
-    for ask in (runs.desk.start, runs.desk.estimate):
-        with pytest.raises(error, match=said):
-            ask(request_)
-    assert runs.store.rows("SELECT count(*) FROM base.runs") == [(0,)]
-
-
-def test_a_condition_that_fails_on_a_trace_ends_the_run_with_the_reason(runs: Runs) -> None:
-    ((oldest,),) = runs.store.rows("SELECT min(first_seq) FROM base.traces")
-    fails = f"first_seq <> {oldest} OR CAST(trace_id || 'x' AS INTEGER) > 0"
-    run_id = _decided(runs, rule="default", where=fails)
-    shown = runs.show(run_id).run
-    assert shown.state == "failed"
-    assert "where: " in shown.error
-    assert outcomes(runs.store, run_id) == {}
-
-
-def test_a_condition_too_large_for_a_page_is_asked_of_smaller_ones(
-    runs: Runs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = _short_of_memory(monkeypatch, at=8)
-    run_id = _decided(runs, evaluators=("defined-tools",), where="NOT has_error")
-    assert len(outcomes(runs.store, run_id)) == 40
-    assert max(asked) > 8
-    _, found = runs.desk.estimate(
-        RunRequest(evaluators=("defined-tools",), targets=TargetFilter(where="NOT has_error"))
-    )
-    assert (found.counts.examined, found.is_complete) == (40, True)
-
-
-def test_a_condition_too_large_for_one_trace_ends_the_run(
-    runs: Runs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run_id = runs.start(evaluators=("defined-tools",), where="NOT has_error")
-    _short_of_memory(monkeypatch, at=0)
-    monkeypatch.setattr(runs.store.db, "grow", lambda _: False)
-    runs.decide()
-    shown = runs.show(run_id).run
-    assert (shown.state, "raise database.memory" in shown.error) == ("failed", True)
-
-
-def _short_of_memory(monkeypatch: pytest.MonkeyPatch, at: int) -> list[int]:
-    """Let conditions need too much memory on more traces than this; return how many were asked."""
-    asked: list[int] = []
-
-    def short(cursor: Any, sql: str, params: dict[str, Any], condition: str) -> Any:
-        asked.append(len(json.loads(params["first_seqs"])))
-        if asked[-1] > at:
-            raise SqlTooLarge("where: raise database.memory") from duckdb.OutOfMemoryException("x")
-        return execute_where(cursor, sql, params, condition)
-
-    monkeypatch.setattr("tracejury_collector.store.targets.execute_where", short)
-    return asked
-
-
-def test_a_run_that_cannot_go_on_now_holds_up_no_other(
-    runs: Runs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    broken, good = runs.start(rule="default"), runs.start(evaluators=("defined-tools",))
-
-    def read(cursor: Any, plan: Plan, *rest: Any, **options: Any) -> Page:
-        if plan.rule.name == "default":
-            raise duckdb.InvalidInputException("this cannot be read")
-        return next_page(cursor, plan, *rest, **options)
-
-    monkeypatch.setattr(driving, "next_page", read)
-    for _ in range(driving.MAX_FAILURES):
-        with pytest.raises(duckdb.InvalidInputException):
-            runs.driver.step()
-    assert len(outcomes(runs.store, good)) == 40
-    assert runs.show(broken).run.state == "running"
-    runs.driver.step()
-    assert (runs.show(broken).run.state, runs.show(good).run.state) == ("failed", "running")
-
-
 def test_two_writers_of_one_run_decide_once(runs: Runs) -> None:
     run_id = runs.start(evaluators=("defined-tools",))
     run, page = runs.show(run_id).run, _page(runs, run_id)
@@ -445,27 +296,8 @@ def test_two_writers_of_one_run_decide_once(runs: Runs) -> None:
     assert runs.store.rows("SELECT count(*) FROM base.jobs WHERE run_id <> ''") == [(40,)]
 
 
-def test_runs_are_bounded_in_number(runs: Runs) -> None:
-    for _ in range(MOST_RUNS):
-        runs.start(rule="default")
-    with pytest.raises(TooManyRuns, match="cancel"):
-        runs.start(rule="default")
-
-
-def test_an_unknown_run_is_not_found(runs: Runs) -> None:
-    for ask in (runs.desk.show, runs.desk.cancel):
-        with pytest.raises(NotFound, match="run-1"):
-            ask("run-1")
-
-
-def _decided(runs: Runs, **request: Any) -> str:
-    run_id = runs.start(**request)
-    runs.decide()
-    return run_id
-
-
 def _selected(runs: Runs, **request: Any) -> set[str]:
-    found = outcomes(runs.store, _decided(runs, **request))
+    found = runs.outcomes(runs.decided(**request))
     return {target for target, outcome in found.items() if outcome == "selected"}
 
 
