@@ -38,6 +38,8 @@ _MARGIN = 2.0
 """By which a pause is said to be longer than it was measured to be."""
 _LEAST_PAUSE_S = 4.0
 _LITTLE_S = 0.5
+_SHRINKING = 0.8
+"""Of what the round before took: a round that takes more has not come nearer."""
 _INTERRUPTED = (
     "it was interrupted: the service stopped before its end; the database is whole, begin again"
 )
@@ -224,8 +226,9 @@ class Maintenance:
         """Return how long the pause is going to be at most, once rounds no longer make it less."""
         needs_s = compaction.catch_up()
         for _ in range(ROUNDS):
+            log.info("copied what had come so far in %.1f s", needs_s)
             before_s, needs_s = needs_s, compaction.catch_up()
-            if needs_s > before_s - _LITTLE_S:
+            if needs_s < _LITTLE_S or needs_s > before_s * _SHRINKING:
                 break
         return max(_LEAST_PAUSE_S, compaction.rehearse() * _MARGIN + SWAP_S)
 

@@ -253,7 +253,7 @@ def test_sql_over_large_values_is_copied(store: Bench) -> None:
 
 
 KILLED: dict[str, Callable[[str], str]] = {
-    "while it copies": lambda die: f"compaction.Compaction._touched = {die}",
+    "while it copies": lambda die: f"compaction.supersede_sessions = {die}",
     "in the pause": lambda die: f"compaction.Compaction._rest = {die}",
     "before the files change places": lambda die: f"instance.log_files = {die}",
     "right after": lambda die: f"instance.sync = {die}",
