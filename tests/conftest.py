@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import psutil
+
 from tracejury_collector.store.without_pandas import do_without_pandas
 
 do_without_pandas()  # as in the store process
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Run more workers than there are cores where these are few: many tests wait for processes."""
+    cores = psutil.cpu_count() or 1
+    return max(cores, min(2 * cores, 4))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-import httpx
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceServiceStub
@@ -32,7 +31,7 @@ def replay(service: RunningService, folder: Path, signal: str = "traces") -> Non
         if meta["protocol"] == "grpc":
             replay_grpc(service, body)
             continue
-        answer = httpx.post(
+        answer = service.client.post(
             f"{service.otlp_http}/v1/{signal}",
             content=body,
             headers={"content-type": meta["content_type"]},

@@ -45,7 +45,7 @@ def dialect_cases() -> tuple[DialectCase, ...]:
 
 
 def _cases(path: Path) -> Iterator[DialectCase]:
-    for data in yaml.safe_load(path.read_text()):
+    for data in yaml.load(path.read_text(), Loader=yaml.CSafeLoader):
         unknown = data.keys() - {"case", "span", "spans", "logs", "expect"}
         assert not unknown, f"{path.name}: unknown keys {sorted(unknown)}"
         spans = data["spans"] if "spans" in data else [data["span"]]

@@ -18,6 +18,8 @@ from typing import Any
 import httpx
 import psutil
 
+from tests.helpers.databases import lay_out
+
 FAST = "completion: {after_root: 300ms, idle: 1s, tick: 50ms}\n"
 
 
@@ -87,10 +89,12 @@ def running_service(
 ) -> Iterator[RunningService]:
     """Start `tracejury serve` on free ports with a database in `directory`.
 
-    `key` is what the test's own requests come with.
+    The database is laid out before, if there is none. `key` is what the test's own requests come
+    with.
     """
     listen = [f"127.0.0.1:{port}" for port in free_ports(3)]
     database = directory / "tracejury.duckdb"
+    lay_out(database)
     file = directory / "tracejury.yaml"
     addresses = {"grpc": listen[0], "otlp_http": listen[1], "api": listen[2]}
     file.write_text(f"storage: {database}\nlisten: {json.dumps(addresses)}\n{config}")

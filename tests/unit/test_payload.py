@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -228,10 +229,10 @@ def test_values_that_json_cannot_hold_are_told_as_text() -> None:
 @pytest.mark.parametrize(
     ("trace", "cut"),
     [
-        (make_trace(output="é" * 5_000_000), ["candidate_answer", "output_messages"]),
-        (make_trace(tool_calls=["search"] * 60_000), ["output_messages"]),
+        (lambda: make_trace(output="é" * 5_000_000), ["candidate_answer", "output_messages"]),
+        (lambda: make_trace(tool_calls=["search"] * 60_000), ["output_messages"]),
         pytest.param(
-            make_trace(
+            lambda: make_trace(
                 tool_calls=[make_tool_call(f"{n:0500}", [[[n] * 9] * 9] * 9) for n in range(9_000)]
             ),
             ["output_messages", "trace_summary"],
@@ -240,8 +241,8 @@ def test_values_that_json_cannot_hold_are_told_as_text() -> None:
     ],
     ids=["a long answer", "many calls", "many calls with many values"],
 )
-def test_what_is_too_large_is_cut_and_named(trace: Trace, cut: list[str]) -> None:
-    data = payload_bytes(trace)
+def test_what_is_too_large_is_cut_and_named(trace: Callable[[], Trace], cut: list[str]) -> None:
+    data = payload_bytes(trace())
     assert len(data) <= MAX_PAYLOAD_BYTES
     assert json.loads(data)["tracejury"]["cut"] == cut
 
