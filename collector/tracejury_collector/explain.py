@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+import duckdb
 import orjson
 
 from tracejury_collector.completion import (
@@ -17,12 +18,11 @@ from tracejury_collector.completion import (
 )
 from tracejury_collector.errors import NotFound
 from tracejury_collector.rules import Rule
+from tracejury_collector.store.about import Judged, decisions_on, results_on
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.labels import labels_of_trace
-from tracejury_collector.store.reads import Judged, decisions_on, results_on
 from tracejury_collector.store.revisions import Earlier, OpenTrace, open_trace
-
-Row = dict[str, Any]
+from tracejury_collector.store.statements import Row, read_rows
 
 Version = Literal["current", "former", "removed"]
 _VERSIONS = {"former": "by a former version", "removed": "since removed"}
@@ -71,19 +71,21 @@ def explain(
     `identities` are those of the evaluators in force by name, None to compare with none.
     Raises: NotFound for a trace that never arrived.
     """
-    revisions = db.rows("revisions_of_trace", {"trace_id": trace_id})
-    opened = _opened(db, trace_id, revisions)
-    if not revisions and opened is None:
-        raise NotFound(f"no trace has the id {trace_id!r}; ids are 32 hex digits")
+    with db.read_as_one() as cursor:
+        revisions = read_rows(cursor, "revisions_of_trace", {"trace_id": trace_id})
+        opened = _opened(cursor, trace_id, revisions)
+        if not revisions and opened is None:
+            raise NotFound(f"no trace has the id {trace_id!r}; ids are 32 hex digits")
+        decisions = decisions_of(cursor, _target(trace_id, revisions), obstacle, identities)
+        labels = labels_of_trace(cursor, trace_id)
     state = decide(opened.activity, policy, now_ns, reception) if opened else None
     facts = _Facts(
         opened=opened,
         state=state,
         revisions=revisions,
-        decisions=decisions_of(db, _target(trace_id, revisions), obstacle, identities),
+        decisions=decisions,
         rules={rule.name: rule for rule in rules},
     )
-    labels = labels_of_trace(db, trace_id)
     return {
         "trace_id": trace_id,
         "status": "open" if opened else "complete",
@@ -99,8 +101,10 @@ def explain(
     }
 
 
-def _opened(db: Database, trace_id: str, revisions: Sequence[Row]) -> OpenTrace | None:
-    rows = db.rows("open_trace", {"trace_id": trace_id})
+def _opened(
+    cursor: duckdb.DuckDBPyConnection, trace_id: str, revisions: Sequence[Row]
+) -> OpenTrace | None:
+    rows = read_rows(cursor, "open_trace", {"trace_id": trace_id})
     if not rows:
         return None
     earlier = None
@@ -112,7 +116,7 @@ def _opened(db: Database, trace_id: str, revisions: Sequence[Row]) -> OpenTrace 
 
 
 def decisions_of(
-    db: Database,
+    cursor: duckdb.DuckDBPyConnection,
     target: Judged,
     obstacle: Callable[[str], str],
     identities: Mapping[str, str] | None,
@@ -122,11 +126,11 @@ def decisions_of(
     `obstacle` says of an evaluator by name what it waits for, "" if nothing; `identities` are those
     in force by name, None to compare with none.
     """
-    made = results_on(db, target)
+    made = results_on(cursor, target)
     results = {(r["decision_id"], r["evaluator"]): r for r in made}
-    decided = decisions_on(db, target)
-    attempts = _attempts(db, decided, made)
-    by = _identities(db, {"target_kind": target.kind, "target_id": target.target_id}, made)
+    decided = decisions_on(cursor, target)
+    attempts = _attempts(cursor, decided, made)
+    by = _identities(cursor, target, made)
     found = []
     for decision in decided:
         keys = [(decision["decision_id"], name) for name in decision["evaluators"]]
@@ -147,7 +151,7 @@ def decisions_of(
 
 
 def _attempts(
-    db: Database, decisions: Sequence[Row], results: Sequence[Row]
+    cursor: duckdb.DuckDBPyConnection, decisions: Sequence[Row], results: Sequence[Row]
 ) -> dict[tuple[str, str], int]:
     """Return how often each evaluator was started, by decision and evaluator."""
     selected = {d["decision_id"]: d["decided_at_ns"] for d in decisions if d["evaluators"]}
@@ -161,18 +165,20 @@ def _attempts(
         "since_ns": min(selected.values()) - _CLOCK_STEP_NS,
         "until_ns": None if waiting else ended_ns + _CLOCK_STEP_NS,
     }
-    rows = db.rows("attempts_of_decisions", asked)
+    rows = read_rows(cursor, "attempts_of_decisions", asked)
     return {(row["decision_id"], row["evaluator"]): row["attempts"] for row in rows}
 
 
 def _target(trace_id: str, revisions: Sequence[Row]) -> Judged:
     first_seq = revisions[0]["first_seq"] if revisions else None
-    return Judged(kind="trace", target_id=trace_id, first_seq=first_seq)
+    return Judged(target_kind="trace", target_id=trace_id, first_seq=first_seq)
 
 
-def _identities(db: Database, target: Row, results: Sequence[Row]) -> dict[tuple[str, str], str]:
+def _identities(
+    cursor: duckdb.DuckDBPyConnection, target: Judged, results: Sequence[Row]
+) -> dict[tuple[str, str], str]:
     """Return by which version each evaluator judged, or will, for each decision."""
-    waiting = db.rows("jobs_of_target", target)
+    waiting = read_rows(cursor, "jobs_of_target", asdict(target))
     return {(job["decision_id"], job["evaluator"]): job["identity"] for job in waiting} | {
         (r["decision_id"], r["evaluator"]): "+".join(
             filter(None, (r["fingerprint"], r["criteria_hash"]))

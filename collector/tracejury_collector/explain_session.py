@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+import duckdb
 
 from tracejury_collector.completion import Completion, Reception, Waiting
 from tracejury_collector.errors import NotFound
@@ -12,11 +13,10 @@ from tracejury_collector.explain import decision_lines, decisions_of, label_line
 from tracejury_collector.rules import Rule
 from tracejury_collector.session_completion import SessionActivity, SessionPolicy, decide_session
 from tracejury_collector.session_ids import session_target
+from tracejury_collector.store.about import Judged
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.labels import labels_of_session
-from tracejury_collector.store.reads import Judged
-
-Row = dict[str, Any]
+from tracejury_collector.store.statements import Row, read_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +60,14 @@ def explain_session(db: Database, asked: Asked) -> Row:
 
     Raises: NotFound for a session that no trace ever named, in that project.
     """
-    projects = [row["project"] for row in db.rows("projects_of_session", _key(asked))]
-    project = asked.project if asked.project is not None else next(iter(projects), None)
-    if project is None or project not in projects:
-        raise _unknown(asked, projects)
-    facts = _facts(db, asked, project)
-    labels = labels_of_session(db, asked.session_id, project)
+    with db.read_as_one() as cursor:
+        known = read_rows(cursor, "projects_of_session", _key(asked))
+        projects = [row["project"] for row in known]
+        project = asked.project if asked.project is not None else next(iter(projects), None)
+        if project is None or project not in projects:
+            raise _unknown(asked, projects)
+        facts = _facts(cursor, asked, project)
+        labels = labels_of_session(cursor, asked.session_id, project)
     return {
         "session_id": asked.session_id,
         "project": project,
@@ -88,11 +90,11 @@ def _key(asked: Asked) -> Row:
     return {"session_id": asked.session_id}
 
 
-def _facts(db: Database, asked: Asked, project: str) -> _Facts:
+def _facts(cursor: duckdb.DuckDBPyConnection, asked: Asked, project: str) -> _Facts:
     key = {**_key(asked), "project": project}
-    target = Judged(kind="session", target_id=session_target(project, asked.session_id))
-    revisions = db.rows("revisions_of_session", {"target_id": target.target_id})
-    (news,) = db.rows("news_of_session", key)
+    target = Judged(target_kind="session", target_id=session_target(project, asked.session_id))
+    revisions = read_rows(cursor, "revisions_of_session", {"target_id": target.target_id})
+    (news,) = read_rows(cursor, "news_of_session", key)
     activity = None
     if news["last_seen_ns"] is not None:
         activity = SessionActivity(
@@ -110,7 +112,7 @@ def _facts(db: Database, asked: Asked, project: str) -> _Facts:
         activity=activity,
         state=state,
         revisions=revisions,
-        decisions=decisions_of(db, target, asked.obstacle, asked.identities),
+        decisions=decisions_of(cursor, target, asked.obstacle, asked.identities),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -9,7 +10,7 @@ import pytest
 
 from tests.helpers.worker import bench, child, root, trace_id
 from tracejury.result import Score
-from tracejury_collector.store import reads
+from tracejury_collector.store import about
 from tracejury_collector.store.migrate import migrate, migrations
 
 PLACED = ("messages", "llm_calls", "tool_calls", "documents", "results")
@@ -45,21 +46,35 @@ def test_results_and_decisions_are_found_by_place_as_without(tmp_path: Path) -> 
             store.spans(*[span for n in range(1, 30) for span in (root(n), child(n, number))])
             store.after(4)
             store.judge(Score(1.0))
-        for n in (1, 17, 29):
-            placed = reads.Judged(
-                kind="trace",
-                target_id=trace_id(n),
-                first_seq=reads.place_of_trace(store.db, trace_id(n)),
-            )
-            anywhere = reads.Judged(kind="trace", target_id=trace_id(n))
-            assert placed.first_seq is not None
-            found = reads.results_on(store.db, placed)
-            assert found == reads.results_on(store.db, anywhere)
-            assert {row["superseded"] for row in found} == {True, False}
-            decisions = reads.decisions_on(store.db, placed)
-            assert decisions == reads.decisions_on(store.db, anywhere)
-            assert len(decisions) == 2
-        assert reads.place_of_trace(store.db, "f" * 32) is None
+        with store.db.read_as_one() as cursor:
+            for n in (1, 17, 29):
+                place = about.place_of_trace(cursor, trace_id(n))
+                assert place is not None
+                anywhere = about.Judged(target_kind="trace", target_id=trace_id(n))
+                placed = replace(anywhere, first_seq=place)
+                found = about.results_on(cursor, placed)
+                assert found == about.results_on(cursor, anywhere)
+                assert {row["superseded"] for row in found} == {True, False}
+                decisions = about.decisions_on(cursor, placed)
+                assert decisions == about.decisions_on(cursor, anywhere)
+                assert len(decisions) == 2
+            assert about.place_of_trace(cursor, "f" * 32) is None
+
+
+def test_of_very_many_results_on_a_trace_the_newest_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with bench(tmp_path) as store:
+        for number in (2, 3, 4):
+            store.spans(root(1), child(1, number))
+            store.after(4)
+            store.judge(Score(1.0))
+        target = about.Judged(target_kind="trace", target_id=trace_id(1))
+        with store.db.read_as_one() as cursor:
+            everything = about.results_on(cursor, target)
+            assert [row["revision"] for row in everything] == [3, 3, 2, 2, 1, 1]
+            monkeypatch.setattr(about, "RESULTS_OF_TARGET", 3)
+            assert about.results_on(cursor, target) == everything[:3]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 import tracejury_collector
 from tracejury_collector.store.append import SIGNALS
-from tracejury_collector.store.statements import statement
+from tracejury_collector.store.statements import _OPTIONAL, narrowed, statement
 
 _CODE = Path(tracejury_collector.__file__).parent
 _FILES = sorted(
@@ -19,7 +19,9 @@ _FILES = sorted(
     for path in (files("tracejury_collector.store") / "sql").iterdir()
     if path.name.endswith(".sql")
 )
-_CALL = re.compile(r"\b(?:statement|rows)\(\s*f?\"([a-z_{}]+)\"")
+_CALL = re.compile(
+    r"\b(?:statement|narrowed|\.rows|read_rows)\(\s*(?:cursor,\s*)?f?\"([a-z_{}]+)\""
+)
 
 
 def _source() -> str:
@@ -63,3 +65,31 @@ def _is_condition(text: str) -> bool:
 def test_a_name_without_a_file_is_an_error() -> None:
     with pytest.raises(KeyError, match="no_such_statement"):
         statement("no_such_statement")
+
+
+def _optional(name: str) -> set[str]:
+    return set(_OPTIONAL.findall(statement(name)))
+
+
+@pytest.mark.parametrize("name", [name for name in _FILES if _optional(name)])
+def test_conditions_are_left_out_where_their_value_is_none(name: str) -> None:
+    optional = _optional(name)
+    taken = set(re.findall(r"\$(\w+)", statement(name)))
+    sql, params = narrowed(name, {**dict.fromkeys(taken, 1), **dict.fromkeys(optional, None)})
+    assert _OPTIONAL.search(sql) is None
+    assert set(params) == set(re.findall(r"\$(\w+)", sql)) <= taken
+    assert len(duckdb.extract_statements(sql)) == 1
+
+
+@pytest.mark.parametrize("name", [name for name in _FILES if _optional(name)])
+def test_conditions_stay_whole_where_there_is_a_value(name: str) -> None:
+    taken = set(re.findall(r"\$(\w+)", statement(name)))
+    sql, params = narrowed(name, dict.fromkeys(taken, 1))
+    assert set(params) == taken
+    assert sql == re.sub(_OPTIONAL, "(", statement(name))
+    assert len(duckdb.extract_statements(sql)) == 1
+
+
+def test_what_a_statement_does_not_take_is_not_given_to_it() -> None:
+    _, params = narrowed("current_revision", {"trace_id": "a", "limit": 3})
+    assert params == {"trace_id": "a"}

@@ -2,48 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import duckdb
 import orjson
 
 from tracejury.assemble import assemble
 from tracejury.rest import Decision, Explanation, Label, Result, TraceDetail, Usage
 from tracejury.view import rfc3339, trace_to_api
-from tracejury_collector.store import labels, reads
-from tracejury_collector.store.database import Database
+from tracejury_collector.store import about
+from tracejury_collector.store.arrivals import Arrivals
+from tracejury_collector.store.labels import labels_of_trace
+from tracejury_collector.store.statements import Row
 
 
-def trace_detail(db: Database, extent: reads.Extent) -> TraceDetail:
-    """Return the trace, assembled from everything that has arrived of it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What the database holds of a trace: all that arrived of it, or what is left where that was
+    deleted."""
 
-    Where that was deleted, its totals are left.
+    extent: about.Extent
+    own: Arrivals | Row
+    results: Sequence[Row]
+    decisions: Sequence[Row]
+    labels: Sequence[Row]
+
+
+def find_detail(cursor: duckdb.DuckDBPyConnection, extent: about.Extent) -> Found:
+    """Return what there is of a trace.
 
     Raises: NotFound for a trace that is deleted at this moment.
     """
     is_deleted = extent.spans_deleted_at_ns is not None and not extent.is_open
-    own = _remains(db, extent) if is_deleted else _assembled(db, extent)
-    target = reads.Judged(kind="trace", target_id=extent.trace_id, first_seq=extent.first_seq)
+    return Found(
+        extent=extent,
+        own=about.remains_of_trace(cursor, extent.trace_id)
+        if is_deleted
+        else about.load_extent(cursor, extent),
+        results=about.results_on(cursor, extent.judged),
+        decisions=about.decisions_on(cursor, extent.judged),
+        labels=labels_of_trace(cursor, extent.trace_id),
+    )
+
+
+def trace_detail(found: Found) -> TraceDetail:
+    """Return the trace, assembled from everything that has arrived of it.
+
+    Where that was deleted, its totals are left.
+    """
+    extent = found.extent
+    own = found.own
     return TraceDetail.model_validate(
         {
-            **own,
+            **(_assembled(own, extent) if isinstance(own, Arrivals) else _remains(own, extent)),
             "trace_id": extent.trace_id,
             "revision": extent.revision,
             "status": "open" if extent.is_open else "complete",
             "completed_by": extent.completed_by,
-            "results": [result(row) for row in reads.results_on(db, target)],
-            "decisions": [decision(row) for row in reads.decisions_on(db, target)],
-            "labels": [label(row) for row in labels.labels_of_trace(db, extent.trace_id)],
+            "results": [result(row) for row in found.results],
+            "decisions": [decision(row) for row in found.decisions],
+            "labels": [label(row) for row in found.labels],
         }
     )
 
 
-def _assembled(db: Database, extent: reads.Extent) -> dict[str, Any]:
-    arrivals = reads.load_extent(db, extent)
+def _assembled(arrivals: Arrivals, extent: about.Extent) -> dict[str, Any]:
     return trace_to_api(assemble(arrivals.spans, arrivals.logs, revision=extent.revision))
 
 
-def _remains(db: Database, extent: reads.Extent) -> dict[str, Any]:
-    row = reads.remains_of_trace(db, extent.trace_id)
+def _remains(row: Row, extent: about.Extent) -> dict[str, Any]:
     return {
         **{name: value for name, value in row.items() if name in TraceDetail.model_fields},
         "start_time": rfc3339(row["start_time_ns"] or 0),

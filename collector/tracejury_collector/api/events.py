@@ -35,7 +35,7 @@ from tracejury_collector.store.events import (
     next_traces,
 )
 from tracejury_collector.store.owning import own_news, own_results, own_rows
-from tracejury_collector.store.reads import Row
+from tracejury_collector.store.statements import Row
 
 router = APIRouter()
 

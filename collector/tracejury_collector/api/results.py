@@ -16,7 +16,7 @@ from tracejury_collector.api.dependencies import Context, ListQuery, problems
 from tracejury_collector.api.details import result
 from tracejury_collector.api.times import parse_time
 from tracejury_collector.session_ids import is_session
-from tracejury_collector.store import reads
+from tracejury_collector.store import about, reads
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.owning import own_results
 
@@ -74,7 +74,8 @@ def _placed(db: Database, wanted: reads.ResultFilter) -> reads.ResultFilter:
         return wanted
     if wanted.trace_id is None and is_session(trace_id):
         return replace(wanted, target_kind="session")
-    return replace(wanted, first_seq=reads.place_of_trace(db, trace_id))
+    with db.read() as cursor:
+        return replace(wanted, first_seq=about.place_of_trace(cursor, trace_id))
 
 
 def _filter(query: ResultQuery, project: str | None, now_ns: int) -> reads.ResultFilter:

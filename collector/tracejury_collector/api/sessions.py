@@ -21,10 +21,10 @@ from tracejury_collector.api.traces import trace_summary
 from tracejury_collector.errors import NotFound
 from tracejury_collector.keys.ring import Caller
 from tracejury_collector.session_ids import session_target
-from tracejury_collector.store import reads, sessions
+from tracejury_collector.store import about, sessions
 from tracejury_collector.store.labels import labels_of_session
 from tracejury_collector.store.owning import own_results, own_sessions
-from tracejury_collector.store.reads import Row
+from tracejury_collector.store.statements import Row
 
 router = APIRouter(tags=["sessions"])
 explaining = APIRouter(tags=["sessions"], route_class=LastSegmentRoute)
@@ -121,21 +121,20 @@ def get_session(
     traces = sessions.traces_of_session(context.db, session_id, project, query.limit)
     totals = _shown(row)
     count = totals.pop("traces")
-    target = reads.Judged(kind="session", target_id=session_target(project, session_id))
+    target = about.Judged(target_kind="session", target_id=session_target(project, session_id))
+    with context.db.read_as_one() as cursor:
+        made = about.results_on(cursor, target)
+        decisions = about.decisions_on(cursor, target)
+        labels = labels_of_session(cursor, session_id, project)
     return SessionDetail(
         **totals,
         trace_count=count,
         traces=[trace_summary(trace) for trace in traces],
         truncated=count > len(traces),
         other_projects=[other["project"] for other in found if other["project"] != project],
-        results=[
-            result(found)
-            for found in own_results(
-                context.db, caller.project, reads.results_on(context.db, target)
-            )
-        ],
-        decisions=[decision(found) for found in reads.decisions_on(context.db, target)],
-        labels=[label(said) for said in labels_of_session(context.db, session_id, project)],
+        results=[result(row) for row in own_results(context.db, caller.project, made)],
+        decisions=[decision(row) for row in decisions],
+        labels=[label(row) for row in labels],
     )
 
 

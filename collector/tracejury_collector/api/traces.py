@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Annotated, Any
 
+import duckdb
 from fastapi import APIRouter, Path, Query
 from pydantic import Field
 
@@ -14,11 +15,11 @@ from tracejury_collector.api.access import CallerIs, check_where, own_project
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.cursors import decode_cursor, encode_cursor
 from tracejury_collector.api.dependencies import Context, ListQuery, problems
-from tracejury_collector.api.details import explanation, trace_detail
+from tracejury_collector.api.details import explanation, find_detail, trace_detail
 from tracejury_collector.api.times import parse_time
 from tracejury_collector.errors import NotFound
 from tracejury_collector.keys.ring import Caller
-from tracejury_collector.store import reads, trace_pages
+from tracejury_collector.store import about, trace_pages
 from tracejury_collector.store.loading import SeqRange
 from tracejury_collector.store.owning import own_ranges, own_rows
 
@@ -92,17 +93,24 @@ def get_trace(context: Context, caller: CallerIs, trace_id: TraceId) -> TraceDet
 
     A trace that is still open is rebuilt from what has arrived.
     """
-    return trace_detail(context.db, _known(context, caller, trace_id))
+    with context.db.read_as_one() as cursor:
+        found = find_detail(cursor, _known(context, cursor, caller, trace_id))
+    return trace_detail(found)
 
 
 @router.get("/api/traces/{trace_id}/explain", responses=problems(404))
 def explain_trace(context: Context, caller: CallerIs, trace_id: TraceId) -> Explanation:
     """Say when and why the trace was finished, and why each rule judged it or did not."""
-    return explanation(context.worker.explain(_known(context, caller, trace_id).trace_id))
+    if caller.project is not None:
+        with context.db.read_as_one() as cursor:
+            _known(context, cursor, caller, trace_id)
+    return explanation(context.worker.explain(trace_id.lower()))
 
 
-def _known(context: ApiContext, caller: Caller, trace_id: str) -> reads.Extent:
-    extent = reads.find_trace(context.db, trace_id.lower())
+def _known(
+    context: ApiContext, cursor: duckdb.DuckDBPyConnection, caller: Caller, trace_id: str
+) -> about.Extent:
+    extent = about.find_trace(cursor, trace_id.lower())
     if extent is not None and caller.project is not None:
         place = SeqRange(
             trace_id=extent.trace_id, first_seq=extent.first_seq, last_seq=extent.last_seq

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -14,7 +14,7 @@ from tracejury_collector.config import StorageSettings
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.store.instance import Instance
 from tracejury_collector.store.opening import is_damage
-from tracejury_collector.store.statements import statement
+from tracejury_collector.store.statements import Params, read_rows
 from tracejury_collector.store.writer import Writer
 
 T = TypeVar("T")
@@ -116,14 +116,20 @@ class Database:
         with self._instance.reading() as cursor:
             yield cursor
 
-    def rows(
-        self, statement_name: str, params: Sequence[Any] | Mapping[str, Any] = ()
-    ) -> list[dict[str, Any]]:
+    @contextmanager
+    def read_as_one(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Give a cursor whose statements all see the database as it is at the first of them.
+
+        Raises: as `read`.
+        """
+        with self.read() as cursor:
+            cursor.execute("BEGIN TRANSACTION READ ONLY")
+            yield cursor
+
+    def rows(self, statement_name: str, params: Params | None = None) -> list[dict[str, Any]]:
         """Return the rows of the statement in `store/sql`, as dicts."""
         with self.read() as cursor:
-            cursor.execute(statement(statement_name), params or None)
-            names = [column[0] for column in cursor.description or ()]
-            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+            return read_rows(cursor, statement_name, params)
 
     def close(self) -> None:
         """Finish queued writes, checkpoint and close the file."""

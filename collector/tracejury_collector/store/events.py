@@ -13,12 +13,10 @@ from tracejury_collector.session_ids import session_target
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.exports import last_position
 from tracejury_collector.store.reads import (
-    Row,
     checked_where,
     execute_where,
-    fetch_rows,
 )
-from tracejury_collector.store.statements import statement
+from tracejury_collector.store.statements import Row, fetch_rows, statement
 from tracejury_collector.store.trace_pages import finished_once, show_traces
 
 Place = tuple[int, ...]

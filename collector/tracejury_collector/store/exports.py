@@ -10,8 +10,7 @@ import duckdb
 import orjson
 
 from tracejury_collector.store.database import Database
-from tracejury_collector.store.reads import fetch_rows
-from tracejury_collector.store.statements import statement
+from tracejury_collector.store.statements import fetch_rows, statement
 
 BEGINNING = -(1 << 62)
 """Before the position of every result."""

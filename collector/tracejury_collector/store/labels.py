@@ -19,11 +19,8 @@ from tracejury_collector.store.columns import (
     text_or_null,
 )
 from tracejury_collector.store.database import NOTHING, REDACTED, Database
-from tracejury_collector.store.reads import fetch_rows
 from tracejury_collector.store.registered import registered
-from tracejury_collector.store.statements import statement
-
-Row = dict[str, Any]
+from tracejury_collector.store.statements import Row, fetch_rows, narrowed, statement
 
 LABELS_SHOWN = 1000
 """Labels of one trace or session that are shown with it."""
@@ -181,25 +178,29 @@ def delete_label(db: Database, label_id: str, now_ns: int) -> bool:
 
 def list_labels(db: Database, wanted: LabelFilter) -> list[Row]:
     """Return labels, newest first."""
-    sql, params = statement("list_labels"), asdict(wanted)
-    if wanted.project is None:
-        del params["project"]
-    else:
-        condition = statement("labels_of_project")
-        sql = sql.replace("(true)", f"({condition})")
     with db.read() as cursor:
-        return fetch_rows(cursor.execute(sql, params))
+        return _list(cursor, wanted)
 
 
-def labels_of_trace(db: Database, trace_id: str) -> list[Row]:
+def labels_of_trace(cursor: duckdb.DuckDBPyConnection, trace_id: str) -> list[Row]:
     """Return what was said of a trace and its spans, newest first."""
-    return list_labels(db, LabelFilter(trace_id=trace_id, limit=LABELS_SHOWN))
+    return _list(cursor, LabelFilter(trace_id=trace_id, limit=LABELS_SHOWN))
 
 
-def labels_of_session(db: Database, session_id: str, project: str) -> list[Row]:
+def labels_of_session(
+    cursor: duckdb.DuckDBPyConnection, session_id: str, project: str
+) -> list[Row]:
     """Return what was said of a session as a whole, newest first."""
     wanted = LabelFilter(session_id=session_id, project=project, limit=LABELS_SHOWN)
-    return list_labels(db, wanted)
+    return _list(cursor, wanted)
+
+
+def _list(cursor: duckdb.DuckDBPyConnection, wanted: LabelFilter) -> list[Row]:
+    sql, params = narrowed("list_labels", asdict(wanted))
+    if wanted.project is not None:
+        sql = sql.replace("(true)", f"({statement('labels_of_project')})")
+        params["project"] = wanted.project
+    return fetch_rows(cursor.execute(sql, params))
 
 
 def as_row(label: Label, received_ns: int) -> Row:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import duckdb
 import pyarrow as pa
@@ -11,6 +11,7 @@ import pyarrow as pa
 from tracejury_collector.errors import TooLarge
 from tracejury_collector.store.arrivals import LOG_COLUMNS, SPAN_COLUMNS, Arrivals, arrivals_in
 from tracejury_collector.store.columns import BIGINT, TEXT, arrow_table
+from tracejury_collector.store.registered import registered
 from tracejury_collector.store.statements import statement
 
 MAX_LOADED_BYTES = 128 << 20
@@ -47,12 +48,10 @@ def load_tables(
     """
     spans, logs = [arrow_table(SPAN_COLUMNS, [])], [arrow_table(LOG_COLUMNS, [])]
     for group in neighbors(ranges):
-        cursor.register("wanted", _wanted(group))
         bounds = [group[0].first_seq, max(r.last_seq for r in group)]
         spans.append(_spans(cursor, group, bounds))
         if cursor.execute(statement("has_logs"), bounds).fetchall():
-            logs.append(_table(cursor, "load_logs", bounds))
-        cursor.unregister("wanted")
+            logs.append(_logs(cursor, group, bounds))
     return pa.concat_tables(spans), pa.concat_tables(logs)
 
 
@@ -79,9 +78,23 @@ def _spans(
     cursor: duckdb.DuckDBPyConnection, group: Sequence[SeqRange], bounds: Sequence[int]
 ) -> pa.Table:
     if len(group) > 1:
-        return _table(cursor, "load_spans", bounds)
-    key = {"trace_id": group[0].trace_id, "low": bounds[0], "high": bounds[1]}
-    return _table(cursor, "load_spans_of_trace", key)
+        return _joined(cursor, "load_spans", group, bounds)
+    return _table(cursor, "load_spans_of_trace", asdict(group[0])).sort_by("seq")
+
+
+def _logs(
+    cursor: duckdb.DuckDBPyConnection, group: Sequence[SeqRange], bounds: Sequence[int]
+) -> pa.Table:
+    if len(group) > 1:
+        return _joined(cursor, "load_logs", group, bounds)
+    return _table(cursor, "load_logs_of_trace", asdict(group[0])).sort_by("seq")
+
+
+def _joined(
+    cursor: duckdb.DuckDBPyConnection, name: str, group: Sequence[SeqRange], bounds: Sequence[int]
+) -> pa.Table:
+    with registered(cursor, wanted=_wanted(group)):
+        return _table(cursor, name, bounds)
 
 
 def _table(

@@ -16,7 +16,7 @@ from tracejury_collector.session_ids import session_target
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.events import News
 from tracejury_collector.store.loading import SeqRange, neighbors
-from tracejury_collector.store.reads import Row
+from tracejury_collector.store.statements import Row
 
 
 def own_traces(db: Database, project: str, trace_ids: Iterable[str]) -> set[str]:

@@ -1,44 +1,27 @@
-"""What the API reads: pages of results, and everything about one trace."""
+"""What the API reads: pages of results, and conditions of callers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import duckdb
 import orjson
 import pyarrow as pa
 
-from tracejury_collector.errors import NotFound, SqlRefused, SqlTooLarge, Unavailable
+from tracejury_collector.errors import SqlRefused, SqlTooLarge, Unavailable
 from tracejury_collector.rules import TargetKind
 from tracejury_collector.session_ids import session_target
-from tracejury_collector.store.arrivals import Arrivals
 from tracejury_collector.store.database import Database
-from tracejury_collector.store.loading import SeqRange, load_arrivals
 from tracejury_collector.store.sqlguard import check_expression
 from tracejury_collector.store.sqlplace import refused_in_part
-from tracejury_collector.store.statements import statement
+from tracejury_collector.store.statements import Row, fetch_rows, narrowed, statement
 from tracejury_collector.store.watch import watched
 
-Row = dict[str, Any]
-T = TypeVar("T")
-RESULTS_OF_TARGET = 10_000
 WHERE_LIMIT_S = 10.0
 _LOOK_RESULTS = 2048
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """A trace or session that rules decide on; `first_seq` is where a trace begins.
-
-    Without it what is there of the trace is looked for in all of the history.
-    """
-
-    kind: TargetKind
-    target_id: str
-    first_seq: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,22 +46,6 @@ class ResultFilter:
     before_decision: str | None = None
     before_evaluator: str | None = None
     limit: int = 50
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extent:
-    """Where the arrivals of a trace lie; `revision` is 0 while it was never finished.
-
-    `spans_deleted_at_ns` says that retention has deleted those of its newest revision.
-    """
-
-    trace_id: str
-    revision: int
-    completed_by: str | None
-    is_open: bool
-    first_seq: int
-    last_seq: int
-    spans_deleted_at_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,11 +123,9 @@ def _explained(cursor: duckdb.DuckDBPyConnection, sql: str, condition: str) -> I
 
 def list_results(db: Database, wanted: ResultFilter) -> list[Row]:
     """Return results, newest first."""
-    sql, params = statement("list_results"), asdict(wanted)
-    del params["project"]
-    with db.read() as cursor:
+    sql, params = narrowed("list_results", asdict(wanted))
+    with db.read_as_one() as cursor:
         if wanted.project is not None:
-            cursor.execute("BEGIN TRANSACTION READ ONLY")
             params["places"] = _places_in_project(cursor, wanted)
             sql = sql.replace("(true)", statement("results_at"))
         return fetch_rows(cursor.execute(sql, params))
@@ -172,73 +137,14 @@ def _places_in_project(cursor: duckdb.DuckDBPyConnection, wanted: ResultFilter) 
     newest = {"before_ns": wanted.before_ns, "results": _LOOK_RESULTS}
     (floor_ns,) = cursor.execute(statement("results_reach_back"), newest).fetchall()[0]
     for since_ns in (max(wanted.since_ns or 0, floor_ns or 0), wanted.since_ns):
-        cursor.execute(statement("page_results_of_project"), {**params, "since_ns": since_ns})
+        asked = {**params, "since_ns": since_ns}
+        cursor.execute(*narrowed("page_results_of_project", asked))
         places = [place for (place,) in cursor.fetchall()]
         if len(places) == wanted.limit:
             break
     return orjson.dumps(places).decode()
 
 
-def results_on(db: Database, target: Judged) -> list[Row]:
-    """Return the results on every revision of a trace or session, newest first."""
-    wanted = ResultFilter(
-        first_seq=target.first_seq,
-        target_kind=target.kind,
-        target_id=target.target_id,
-        superseded=True,
-        limit=RESULTS_OF_TARGET,
-    )
-    return list_results(db, wanted)
-
-
-def decisions_on(db: Database, target: Judged) -> list[Row]:
-    """Return what the rules decided on every revision of a trace or session, newest first."""
-    key = {
-        "target_kind": target.kind,
-        "target_id": target.target_id,
-        "first_seq": target.first_seq,
-    }
-    return db.rows("decisions_of_target", key)
-
-
-def place_of_trace(db: Database, trace_id: str) -> int | None:
-    """Return where a trace that was finished begins, None for any other."""
-    rows = db.rows("place_of_trace", {"trace_id": trace_id})
-    return rows[0]["first_seq"] if rows else None
-
-
-def find_trace(db: Database, trace_id: str) -> Extent | None:
-    """Return where the arrivals of a trace lie, None for an unknown id."""
-    rows = db.rows("trace_extent", {"trace_id": trace_id})
-    return Extent(**rows[0]) if rows else None
-
-
-def remains_of_trace(db: Database, trace_id: str) -> Row:
-    """Return what is left of a trace whose spans were deleted.
-
-    Raises: NotFound where the trace is gone by now.
-    """
-    rows = db.rows("remains_of_trace", {"trace_id": trace_id})
-    if not rows:
-        raise NotFound(f"the trace {trace_id!r} has just been deleted; list the traces again")
-    return rows[0]
-
-
-def load_extent(db: Database, extent: Extent) -> Arrivals:
-    """Return what arrived of a trace."""
-    wanted = SeqRange(
-        trace_id=extent.trace_id, first_seq=extent.first_seq, last_seq=extent.last_seq
-    )
-    with db.read() as cursor:
-        return load_arrivals(cursor, [wanted])[extent.trace_id]
-
-
 def count_open_traces(db: Database) -> int:
     """Return how many traces are not finished."""
     return int(db.rows("count_open_traces")[0]["open_traces"])
-
-
-def fetch_rows(cursor: duckdb.DuckDBPyConnection) -> list[Row]:
-    """Return what the cursor has left, as dicts."""
-    names = [str(column[0]) for column in cursor.description or ()]
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

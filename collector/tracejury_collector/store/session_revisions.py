@@ -14,10 +14,9 @@ from tracejury_collector.completion import Reception
 from tracejury_collector.session_completion import SessionActivity, SessionPolicy
 from tracejury_collector.session_ids import session_target
 from tracejury_collector.store.columns import BIGINT, INTEGER, TEXT, arrow_table
-from tracejury_collector.store.reads import fetch_rows
 from tracejury_collector.store.registered import registered
 from tracejury_collector.store.session_rows import REVISION_COLUMNS
-from tracejury_collector.store.statements import statement
+from tracejury_collector.store.statements import fetch_rows, statement
 
 MAX_MEMBERS = 1_000
 MAX_SPANS = 10_000

@@ -10,12 +10,10 @@ import orjson
 
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.reads import (
-    Row,
     checked_where,
     execute_where,
-    fetch_rows,
 )
-from tracejury_collector.store.statements import statement
+from tracejury_collector.store.statements import Row, fetch_rows, statement
 from tracejury_collector.store.trace_pages import LIST_CHARACTERS, show_traces
 
 SESSION_CHARACTERS = 4000

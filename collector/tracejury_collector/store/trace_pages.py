@@ -10,8 +10,8 @@ import duckdb
 import orjson
 
 from tracejury_collector.store.database import Database
-from tracejury_collector.store.reads import Row, checked_where, execute_where, fetch_rows
-from tracejury_collector.store.statements import statement
+from tracejury_collector.store.reads import checked_where, execute_where
+from tracejury_collector.store.statements import Row, fetch_rows, narrowed, statement
 
 LIST_CHARACTERS = 500
 """Characters of an input or output that a list shows."""
@@ -127,11 +127,12 @@ def _choose(
 ) -> list[tuple[Any, ...]]:
     """Return the rows of the statement `name` for a page, or of the one that takes a condition."""
     if condition is None:
-        return cursor.execute(statement(name), asdict(wanted)).fetchall()
-    sql = statement(_WITH_CONDITION[name]).replace("(true)", f"({condition})")
+        return cursor.execute(*narrowed(name, asdict(wanted))).fetchall()
+    sql, params = narrowed(_WITH_CONDITION[name], asdict(wanted))
+    sql = sql.replace("(true)", f"({condition})")
     if "status" not in condition.lower():
         sql = sql.replace("base.finished", "base.current")
-    return execute_where(cursor, sql, asdict(wanted), condition)
+    return execute_where(cursor, sql, params, condition)
 
 
 def _newest_first(rows: Sequence[Row]) -> list[Row]:

@@ -6,7 +6,6 @@ FROM base.open_traces AS w
 WHERE
     ($project::VARCHAR IS NULL OR w.project = $project)
     AND ($service::VARCHAR IS NULL OR w.service_name = $service)
-    AND $session_id::VARCHAR IS NULL
     AND ($since_ns::BIGINT IS NULL OR w.first_seen >= make_timestamp_ns($since_ns))
     AND ($until_ns::BIGINT IS NULL OR w.first_seen < make_timestamp_ns($until_ns))
     AND ($before_seq::BIGINT IS NULL OR w.first_seq < $before_seq)

@@ -9,8 +9,6 @@ FROM (
         ($superseded OR NOT r.superseded)
         AND ($first_seq::BIGINT IS NULL OR r.first_seq = $first_seq)
         AND ($target_kind::VARCHAR IS NULL OR r.target_kind = $target_kind)
-        AND ($first_seq::BIGINT IS NULL OR r.first_seq = $first_seq)
-        AND ($target_kind::VARCHAR IS NULL OR r.target_kind = $target_kind)
         AND ($trace_id::VARCHAR IS NULL OR r.trace_id = $trace_id)
         AND ($target_id::VARCHAR IS NULL OR r.target_id = $target_id)
         AND ($evaluator::VARCHAR IS NULL OR r.evaluator = $evaluator)
