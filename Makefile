@@ -39,7 +39,7 @@ soak-jury:
 	$(SLOW) slow -s tests/promises/test_2[0-3]_*.py
 
 soak-api:
-	$(SLOW) slow tests/api
+	$(SLOW) slow -s tests/api
 
 soak-hour:
 	$(SLOW) slow -s tests/promises/test_32_flat_over_hours.py

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.helpers.api import agent_run, record_result, running_api, served
@@ -16,6 +18,9 @@ from tests.helpers.api_examples import SETTINGS
 CONFIG = Path(__file__).parents[1] / "data" / "schemathesis.toml"
 CASES = 1000
 """Most requests that are made up for an operation in the long run."""
+OPERATION_S = 900
+"""Longer than a thousand requests to one operation take on a slow machine."""
+CHAINS = 200
 
 
 @pytest.fixture(scope="module")
@@ -29,34 +34,78 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             yield address
 
 
-def fuzz(url: str, folder: Path, *options: str) -> str:
-    """Return what schemathesis says; it must find nothing."""
+def fuzz(url: str, folder: Path, *options: str) -> tuple[int, str]:
+    """Return with which code schemathesis ends, and what it says."""
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(CONFIG), "run"]
-    command += [f"{url}/openapi.json", "--no-color", "--warnings", "off", *options]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{done.stdout[-20_000:]}\n{done.stderr[-5_000:]}"
-    return done.stdout
+    command += [
+        f"{url}/openapi.json",
+        "--no-color",
+        "--warnings",
+        "off",
+        "--request-timeout",
+        "60",
+        *options,
+    ]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=OPERATION_S
+    )
+    return done.returncode, f"{done.stdout[-20_000:]}\n{done.stderr[-5_000:]}"
 
 
-def operations_of(report: str) -> int:
-    """Return how many operations were tested."""
-    found = re.search(r"Tested: (\d+)", report)
+def counted(report: str, what: str) -> int:
+    """Return how many operations or test cases there were."""
+    found = re.search(what, report)
     assert found, report
-    return int(found[1])
+    return int(found[1].replace(",", ""))
+
+
+def operations(url: str) -> list[str]:
+    """Return the id of every operation that is described."""
+    document = httpx.get(f"{url}/openapi.json", timeout=60).json()
+    paths = document["paths"].values()
+    return [operation["operationId"] for path in paths for operation in path.values()]
 
 
 def test_a_few_requests_to_every_operation_are_answered_as_described(
     url: str, tmp_path: Path
 ) -> None:
-    report = fuzz(url, tmp_path, "--phases=examples,fuzzing", "--max-examples=1", "--no-shrink")
-    assert operations_of(report) > 40
+    code, report = fuzz(
+        url, tmp_path, "--phases=examples,fuzzing", "--max-examples=1", "--no-shrink"
+    )
+    assert code == 0, report
+    assert counted(report, r"Tested: (\d+)") > 40
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(7200)
+@pytest.mark.timeout(4 * 3600)
 def test_a_thousand_requests_to_every_operation_are_answered_as_described(
     url: str, tmp_path: Path
 ) -> None:
-    phases = "--phases=examples,coverage,fuzzing,stateful"
-    report = fuzz(url, tmp_path, phases, f"--max-examples={CASES}", "--continue-on-failure")
-    assert operations_of(report) > 40
+    found = operations(url)
+    assert len(found) > 40
+    faults = [each for name in found if (each := faults_of(url, tmp_path, name))]
+    assert not faults, "\n\n".join(faults)
+
+
+def faults_of(url: str, folder: Path, operation: str) -> str:
+    """Return what schemathesis finds at one operation, if anything; says how far it went."""
+    options = ["--phases=examples,coverage,fuzzing", f"--max-examples={CASES}", "--no-shrink"]
+    options += ["--continue-on-failure", f"--include-operation-id={operation}"]
+    began_s = time.monotonic()
+    try:
+        code, report = fuzz(url, folder, *options)
+    except subprocess.TimeoutExpired:
+        return f"{operation}: no end within {OPERATION_S} s"
+    cases = counted(report, r"([\d,]+) generated")
+    took_s = time.monotonic() - began_s
+    print(f"{operation}: {cases} cases in {took_s:.0f} s, code {code}", flush=True)  # noqa: T201
+    return report if code else ""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(OPERATION_S + 60)
+def test_chains_of_requests_are_answered_as_described(url: str, tmp_path: Path) -> None:
+    code, report = fuzz(
+        url, tmp_path, "--phases=stateful", f"--max-examples={CHAINS}", "--continue-on-failure"
+    )
+    assert code == 0, report
