@@ -75,7 +75,7 @@ def explain(
         revisions = read_rows(cursor, "revisions_of_trace", {"trace_id": trace_id})
         opened = _opened(cursor, trace_id, revisions)
         if not revisions and opened is None:
-            raise NotFound(f"no trace has the id {trace_id!r}; ids are 32 hex digits")
+            raise NotFound(f"no trace has the id {trace_id[:100]!r}; ids are 32 hex digits")
         decisions = decisions_of(cursor, _target(trace_id, revisions), obstacle, identities)
         labels = labels_of_trace(cursor, trace_id)
     state = decide(opened.activity, policy, now_ns, reception) if opened else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.helpers.api import Api, agent_run, record_result, running_api
+from tracejury_collector.store import trace_pages
 
 DETAIL_FIELDS = {
     "trace_id", "revision", "status", "completed_by", "kind", "flags", "input_text", "output_text",
@@ -58,6 +59,21 @@ def test_pages_neither_repeat_nor_miss_a_trace_while_others_arrive(api: Api) -> 
         api.store(*agent_run(100 + len(seen)))
         api.finish()
     assert seen == [7, 6, 5, 4, 3, 2, 1]
+
+
+@pytest.mark.parametrize("close_spans", [-1, 50])
+def test_a_page_is_the_same_however_far_apart_its_traces_lie(
+    api: Api, monkeypatch: pytest.MonkeyPatch, close_spans: int
+) -> None:
+    for number in range(1, 7):
+        api.store(*agent_run(number, service="paying" if number % 2 else "booking"))
+    api.finish()
+    api.store(*agent_run(3, ended=False))
+    monkeypatch.setattr(trace_pages, "_CLOSE_SPANS", close_spans)
+    page = api.get("/api/traces", service="paying")
+    assert ids(page) == [5, 3, 1]
+    assert [item["status"] for item in page["items"]] == ["complete", "open", "complete"]
+    assert all(item["start_time"] for item in page["items"])
 
 
 def test_a_page_that_ends_with_the_list_has_no_cursor(api: Api) -> None:

@@ -198,7 +198,8 @@ def labels_of_session(
 def _list(cursor: duckdb.DuckDBPyConnection, wanted: LabelFilter) -> list[Row]:
     sql, params = narrowed("list_labels", asdict(wanted))
     if wanted.project is not None:
-        sql = sql.replace("(true)", f"({statement('labels_of_project')})")
+        condition = statement("labels_of_project")
+        sql = sql.replace("(true)", f"({condition})")
         params["project"] = wanted.project
     return fetch_rows(cursor.execute(sql, params))
 

@@ -11,10 +11,13 @@ import orjson
 
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.reads import checked_where, execute_where
-from tracejury_collector.store.statements import Row, fetch_rows, narrowed, statement
+from tracejury_collector.store.statements import Row, fetch_rows, narrowed, read_rows, statement
 
 LIST_CHARACTERS = 500
 """Characters of an input or output that a list shows."""
+
+_CLOSE_SPANS = 50
+"""For each trace of a page: so far apart may they begin, and be read with all in between."""
 
 _UNKNOWN: Row = dict.fromkeys(
     [
@@ -67,11 +70,50 @@ def show_traces(
     """Return the traces that begin at `first_seqs`, newest arrival first, their texts cut."""
     if not first_seqs:
         return []
-    places = _places(first_seqs)
-    cursor.execute(statement("show_finished"), {**places, "characters": characters})
-    finished = fetch_rows(cursor)
+    finished = _finished(cursor, first_seqs, characters)
     missing = set(first_seqs) - {row["first_seq"] for row in finished}
     return _newest_first(finished + _never_finished(cursor, _open_at(cursor, sorted(missing))))
+
+
+def _finished(
+    cursor: duckdb.DuckDBPyConnection, first_seqs: Sequence[int], characters: int
+) -> list[Row]:
+    """Return the current revisions that begin there.
+
+    Of places that lie close together all in between are read, and those left out that are not
+    asked for: that takes a third less than to have DuckDB join them.
+    """
+    sql, places = statement("show_finished"), _places(first_seqs)
+    if _lie_close(first_seqs):
+        del places["first_seqs"]
+    else:
+        condition = statement("chosen_places")
+        sql = sql.replace("(true)", f"({condition})")
+    rows = fetch_rows(cursor.execute(sql, {**places, "characters": characters}))
+    chosen = {*first_seqs}
+    return _with_status(cursor, [row for row in rows if row["first_seq"] in chosen])
+
+
+def _lie_close(first_seqs: Sequence[int]) -> bool:
+    return max(first_seqs) - min(first_seqs) <= _CLOSE_SPANS * len(first_seqs)
+
+
+def _with_status(cursor: duckdb.DuckDBPyConnection, finished: Sequence[Row]) -> list[Row]:
+    """Return the revisions, those of open traces as open."""
+    ids = orjson.dumps([row["trace_id"] for row in finished]).decode()
+    opened = {
+        row["trace_id"]: {"status": "open", "start_time_ns": row["first_seen_ns"]}
+        for row in read_rows(cursor, "opened_of_traces", {"trace_ids": ids})
+    }
+    return [
+        row | opened.get(row["trace_id"], {}) | _known_start(row)  # its own start, if it says one
+        for row in finished
+    ]
+
+
+def _known_start(row: Row) -> Row:
+    start_ns = row["start_time_ns"]
+    return {} if start_ns is None else {"start_time_ns": start_ns}
 
 
 def finished_once(cursor: duckdb.DuckDBPyConnection, trace_ids: Sequence[str]) -> set[str]:
