@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -83,7 +86,8 @@ def test_a_thousand_requests_to_every_operation_are_answered_as_described(
 ) -> None:
     found = operations(url)
     assert len(found) > 40
-    faults = [each for name in found if (each := faults_of(url, tmp_path, name))]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        faults = list(filter(None, pool.map(partial(faults_of, url, tmp_path), found)))
     assert not faults, "\n\n".join(faults)
 
 
