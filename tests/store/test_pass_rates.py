@@ -163,6 +163,22 @@ def test_filters_choose_the_decisions(db: Database, wanted: PassRateFilter, judg
     assert sum(row.judged for row in pass_rates(db, wanted)) == judged
 
 
+@pytest.mark.parametrize("lately", [None, "check"])
+def test_a_time_without_results_shows_evaluators_by_what_they_found_before(
+    db: Database, lately: str | None
+) -> None:
+    later_ns = START_NS + HOUR_NS
+    decide(db, Decided(number=1), Decided(number=2, evaluator="slow", version="s1"))
+    if lately:
+        decide(db, Decided(number=3, evaluator=lately, at_ns=later_ns))
+        decide(db, Decided(number=4, evaluator="slow", found="", at_ns=later_ns))
+    decide(db, Decided(number=5, outcome="sampled_out", evaluator="", at_ns=later_ns))
+    rows = pass_rates(db, PassRateFilter(since_ns=later_ns))
+    shown = {row.keys["evaluator"]: (row.fingerprint, row.judged) for row in rows}
+    assert shown == {"check": ("v1", 1 if lately else 0), "slow": ("s1", 0)}
+    assert [row.sampled_out for row in rows] == [1, 1]
+
+
 def test_turns_of_a_session_that_was_drawn_as_a_whole_are_one_draw(db: Database) -> None:
     turns = [
         Decided(
