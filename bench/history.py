@@ -33,6 +33,7 @@ COPIED = (
 )
 POSITIONS = ("seq", "first_seq", "last_seq")
 IDS = ("trace_id", "target_id", "decision_id")
+SEQUENCES = {"traces": "trace_positions", "results": "result_positions"}
 
 
 def make_sample(path: Path) -> None:
@@ -86,14 +87,16 @@ def _copying(connection: duckdb.DuckDBPyConnection, table: str) -> str:
         "AND schema_name = 'base' AND table_name = ? ORDER BY column_index",
         [table],
     ).fetchall()
-    values = ", ".join(_moved(name, kind) for name, kind in columns)
+    values = ", ".join(_moved(table, name, kind) for name, kind in columns)
     order = " ORDER BY seq" if table == "spans" else ""
     names = ", ".join(f'"{name}"' for name, _ in columns)
     source = f"SELECT {values} FROM sample.base.{table}{order}"
     return f"INSERT INTO history.base.{table} ({names}) {source}"
 
 
-def _moved(name: str, kind: str) -> str:
+def _moved(table: str, name: str, kind: str) -> str:
+    if name == "position" and table in SEQUENCES:
+        return f"nextval('history.base.{SEQUENCES[table]}')"
     if name in IDS:
         return f"md5({name} || $copy)"
     if name == "id_key":

@@ -32,14 +32,10 @@ from tracejury_collector.store.storage import Space, measure_space
 
 log = logging.getLogger(__name__)
 
-ROUNDS = 10
 REMEMBERED = 20
 _MARGIN = 2.0
 """By which a pause is said to be longer than it was measured to be."""
 _LEAST_PAUSE_S = 4.0
-_LITTLE_S = 0.5
-_SHRINKING = 0.8
-"""Of what the round before took: a round that takes more has not come nearer."""
 _INTERRUPTED = (
     "it was interrupted: the service stopped before its end; the database is whole, begin again"
 )
@@ -211,7 +207,8 @@ class Maintenance:
 
         Raises: CopyFailed where that does not succeed.
         """
-        said_s = self._caught_up(compaction)
+        compaction.approach()
+        said_s = max(_LEAST_PAUSE_S, compaction.rehearse() * _MARGIN + SWAP_S)
         self._change(job.id, estimated_pause_s=said_s)
         if said_s > job.max_pause_s:
             raise CopyFailed(
@@ -221,16 +218,6 @@ class Maintenance:
         pause_s = compaction.replace(said_s)
         self._change(job.id, pause_s=pause_s)
         log.info("the database was written anew; nothing was stored for %.2f s", pause_s)
-
-    def _caught_up(self, compaction: Compaction) -> float:
-        """Return how long the pause is going to be at most, once rounds no longer make it less."""
-        needs_s = compaction.catch_up()
-        for _ in range(ROUNDS):
-            log.info("copied what had come so far in %.1f s", needs_s)
-            before_s, needs_s = needs_s, compaction.catch_up()
-            if needs_s < _LITTLE_S or needs_s > before_s * _SHRINKING:
-                break
-        return max(_LEAST_PAUSE_S, compaction.rehearse() * _MARGIN + SWAP_S)
 
     def _teller(self, job: Job) -> Callable[[int], None]:
         def told(rows: int) -> None:

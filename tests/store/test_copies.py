@@ -253,8 +253,8 @@ def test_sql_over_large_values_is_copied(store: Bench) -> None:
 
 
 KILLED: dict[str, Callable[[str], str]] = {
-    "while it copies": lambda die: f"compaction.supersede_sessions = {die}",
-    "in the pause": lambda die: f"compaction.Compaction._rest = {die}",
+    "while it copies": lambda die: f"mirror.supersede_sessions = {die}",
+    "in the pause": lambda die: f"mirror.Mirror._rest = {die}",
     "before the files change places": lambda die: f"instance.log_files = {die}",
     "right after": lambda die: f"instance.sync = {die}",
     "before it is open": lambda die: f"instance.Instance._open = {die}",
@@ -265,7 +265,7 @@ from pathlib import Path
 from tracejury_collector.config import parse_config
 from tracejury_collector import maintenance
 from tracejury_collector.maintenance import Maintenance
-from tracejury_collector.store import compaction, instance
+from tracejury_collector.store import instance, mirror
 from tracejury_collector.store.database import Database
 config = parse_config({{"storage": {path!r}}})
 db = Database.open(config.storage, config.database)

@@ -10,51 +10,24 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import duckdb
-
-from tracejury_collector.config import StorageSettings
 from tracejury_collector.errors import CopyFailed
-from tracejury_collector.store.copying import Copy, Told
-from tracejury_collector.store.database import Database
-from tracejury_collector.store.following import (
-    BY_TRACE,
-    GROWING,
-    Finished,
-    Grown,
-    supersede_sessions,
-)
 from tracejury_collector.store.instance import Instance
+from tracejury_collector.store.mirror import Mirror
 
 SWAP_S = 2.5
 """Left for what comes after the copying: to close one file and to open the other."""
 
 
-class Compaction:
+class Compaction(Mirror):
     """A copy that is brought up to date again and again, and then takes the place of the file."""
-
-    def __init__(self, db: Database, path: str, settings: StorageSettings, told: Told) -> None:
-        self._db = db
-        self._copy = Copy(path, settings, told)
-        self._finished = Finished()
-        self._grown = [Grown(table) for table in GROWING]
-
-    def catch_up(self) -> float:
-        """Copy what has come about since the last time; return how long that took, in seconds."""
-        started_s = time.monotonic()
-        with self._db.read() as cursor:
-            cursor.execute("BEGIN TRANSACTION READ ONLY")
-            self._copy_since(cursor)
-        return time.monotonic() - started_s
 
     def rehearse(self) -> float:
         """Do what the pause is for; return how long it took, in seconds."""
         started_s = time.monotonic()
         with self._db.read() as cursor:
             cursor.execute("BEGIN TRANSACTION READ ONLY")
-            self._copy_since(cursor)
-            self._copy_rest(cursor, lambda: None)
-            self._copy.check(cursor)
-            self._copy.settle()
+            self.make_equal(cursor)
+            self.copy.settle()
         return time.monotonic() - started_s
 
     def replace(self, within_s: float) -> float:
@@ -68,8 +41,11 @@ class Compaction:
             started_s = time.monotonic()
             with _no_longer_than(within_s - SWAP_S) as check:
                 instance.checkpoint()
-                self._finish(instance.root, check)
-            instance.swap(self._copy.path)
+                self.make_equal(instance.root, check)
+                self.copy.take_sequences(instance.root)
+                self.copy.close()
+                check()
+            instance.swap(self.copy.path)
             return time.monotonic() - started_s
 
         self._db.checkpoint().result()  # so that the one in the pause is short
@@ -77,35 +53,7 @@ class Compaction:
 
     def abandon(self) -> None:
         """Remove the copy."""
-        self._copy.abandon()
-
-    def _finish(self, source: duckdb.DuckDBPyConnection, check: Callable[[], None]) -> None:
-        """Make the copy equal to the live database, which nobody writes to."""
-        self._copy_since(source)
-        check()
-        self._copy_rest(source, check)
-        self._copy.take_sequences(source)
-        self._copy.check(source)
-        self._copy.close()
-        check()
-
-    def _copy_since(self, source: duckdb.DuckDBPyConnection) -> None:
-        self._finished.follow(source, self._copy)
-        for grown in self._grown:
-            grown.follow(source, self._copy)
-        supersede_sessions(source, self._copy)
-
-    def _copy_rest(self, source: duckdb.DuckDBPyConnection, check: Callable[[], None]) -> None:
-        """Copy what is not known to be only added to, whole, in place of what was copied."""
-        for table in self._rest():
-            self._copy.drop(table, "true")
-            self._copy.take(source, table)
-            check()
-
-    def _rest(self) -> list[str]:
-        """Return the tables that are copied whole while nothing is written."""
-        followed = {*BY_TRACE, *(table.name for table in GROWING)}
-        return [name for name in self._copy.tables() if name not in followed]
+        self.copy.abandon()
 
 
 @contextmanager

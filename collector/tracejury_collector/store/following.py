@@ -6,7 +6,8 @@ DuckDB's least and greatest values of each few thousand rows let it leave the ot
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,7 +23,7 @@ BY_TRACE: Final = ("traces", "tool_calls", "llm_calls", "messages", "documents")
 """Written when a trace is finished, marked as superseded when it is finished again."""
 
 _SUPERSEDE: Final = (*(f"supersede_{table}" for table in BY_TRACE), "supersede_results")
-_ALL = -(1 << 62)
+_NONE = -(1 << 62)
 _SECOND_NS = 1_000_000_000
 _NEAR_SEQS = 20_000
 """Rather than to ask once more, what lies between is read."""
@@ -33,7 +34,8 @@ class Growing:
     """A table that grows in the order of a column: of a number, or of a time in nanoseconds.
 
     Commits may be out of that order by `late` at most. Of its rows, which `key` names, some are
-    deleted again; of one without a key none. To find these, rows are counted in blocks.
+    deleted again; of one without a key none. To find these, rows are counted in blocks. So many
+    rows as a `part` has are copied at a time.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Growing:
     late: int = 0
     key: tuple[str, ...] = ()
     block: int = 1 << 16
+    part: int = 1 << 15
 
     @property
     def number(self) -> str:
@@ -80,31 +83,51 @@ GROWING: Final = (
 )
 
 
+Read = Callable[[], AbstractContextManager[duckdb.DuckDBPyConnection]]
+"""Gives what to read the live database with. It is held for no longer than a part takes: while
+anybody reads, the log of what is written cannot be taken into the file, and grows.
+"""
+
+
+_REVISIONS: Final = Growing(name="traces", column="position", part=1 << 12)
+
+
 class Grown:
     """What was added to a table, and deleted from it again, since the last look."""
 
     def __init__(self, table: Growing) -> None:
         self._table = table
-        self._mark = _ALL
-        self._looked = False
+        self._mark = _NONE
 
-    def follow(self, source: duckdb.DuckDBPyConnection, copy: Copy) -> None:
-        """Make the copy's table equal to that of the source."""
-        if self._table.key and self._looked:
-            self._drop_deleted(source, copy)
-        self._take_added(source, copy)
-        self._looked = True
+    def last(self, source: duckdb.DuckDBPyConnection) -> int:
+        """Return the number of the last row there is."""
+        return _last(source, self._table)
 
-    def _take_added(self, source: duckdb.DuckDBPyConnection, copy: Copy) -> None:
-        """Copy what lies after the mark, then set that to where nothing is going to come before."""
+    def follow(self, read: Read, copy: Copy, last: int) -> None:
+        """Make the copy equal to the source up to the row of that number.
+
+        What may yet be committed out of order is left.
+        """
         table = self._table
-        if not self._looked:
-            copy.take(source, table.name)
-        else:
-            if table.late:
-                copy.drop(table.name, table.after, [self._mark])
-            copy.take(source, table.name, table.after, [self._mark])
-        self._mark = max(self._mark, _last(source, table) - table.late)
+        if table.key and self._mark > _NONE:
+            with read() as source:
+                self._drop_deleted(source, copy)
+        if table.late:
+            copy.drop(table.name, table.after, [self._mark])  # what `finish` has copied
+        for ends in self._parts(read, last - table.late):
+            with read() as source:
+                copy.take(source, table.name, f"{table.after} AND {table.upto}", ends)
+            self._mark = ends[1]
+
+    def finish(self, source: duckdb.DuckDBPyConnection, copy: Copy) -> None:
+        """Copy what is left after `follow`."""
+        if self._table.late:
+            copy.take(source, self._table.name, self._table.after, [self._mark])
+
+    def _parts(self, read: Read, last: int) -> Iterator[tuple[int, int]]:
+        with read() as source:
+            first = max(self._mark, _first(source, self._table) - 1)
+        yield from parts(read, self._table, first, last)
 
     def _drop_deleted(self, source: duckdb.DuckDBPyConnection, copy: Copy) -> None:
         table = self._table
@@ -132,25 +155,46 @@ class Grown:
 
 
 class Finished:
-    """What was made of traces that were finished, or finished again, since the last look."""
+    """What was made of traces that were finished, or finished again, since the last look.
+
+    It is followed before results are, which revisions supersede: those of later ones come after.
+    """
 
     def __init__(self) -> None:
-        self._mark: int | None = None
+        self._mark = _NONE
 
-    def follow(self, source: duckdb.DuckDBPyConnection, copy: Copy) -> None:
-        """Make the copy's tables equal to those of the source, and its older results superseded.
+    def last(self, source: duckdb.DuckDBPyConnection) -> int:
+        """Return the position of the last revision there is."""
+        return _last(source, _REVISIONS)
 
-        Before results are taken that the revisions do not supersede.
-        """
-        if self._mark is None:
-            for table in BY_TRACE:
-                copy.take(source, table)
-        else:
-            revisions = source.execute(statement("revisions_after"), [self._mark]).fetchall()
-            _supersede(copy, [key for key in revisions if key[1] > 1])
-            for group in _near(revisions):
-                _take_revisions(source, copy, group)
-        self._mark = _last(source, Growing(name="traces", column="position"))
+    def follow(self, read: Read, copy: Copy, last: int) -> None:
+        """Make the copy equal to the source up to the revision of that position."""
+        with read() as source:
+            first = max(self._mark, _first(source, _REVISIONS) - 1)
+        for ends in parts(read, _REVISIONS, first, last):
+            with read() as source:
+                revisions = source.execute(statement("revisions_between"), ends).fetchall()
+                _supersede(copy, [revision for revision in revisions if revision[1] > 1])
+                for group in _near(revisions):
+                    _take_revisions(source, copy, group)
+            self._mark = ends[1]
+
+
+def parts(read: Read, table: Growing, after: int, upto: int) -> Iterator[tuple[int, int]]:
+    """Yield the ends of parts of a table between two numbers, each of so few rows that copying it
+    does not take long; nothing where there are no rows.
+    """
+    if after >= upto:
+        return
+    with read() as source:
+        rows = count(source, table.name, f"{table.after} AND {table.upto}", [after, upto])
+    if rows <= table.part or upto - after <= 1:
+        if rows:
+            yield after, upto
+        return
+    middle = (after + upto) // 2
+    yield from parts(read, table, after, middle)
+    yield from parts(read, table, middle, upto)
 
 
 def supersede_sessions(source: duckdb.DuckDBPyConnection, copy: Copy) -> None:
@@ -211,12 +255,20 @@ def _table(revisions: Sequence[_Revision]) -> pa.Table:
 
 
 def _last(source: duckdb.DuckDBPyConnection, table: Growing) -> int:
-    """Return the number of the last row; one below all where there is none."""
-    last = f"max(t.{table.column})"
-    number = f"epoch_ns({last})" if table.is_time else last
-    row = source.execute(f"SELECT coalesce({number}, {_ALL}) FROM base.{table.name} AS t")
+    return _end(source, table, "max")
+
+
+def _first(source: duckdb.DuckDBPyConnection, table: Growing) -> int:
+    return _end(source, table, "min")
+
+
+def _end(source: duckdb.DuckDBPyConnection, table: Growing, aggregate: str) -> int:
+    """Return the number of the first or last row; one below all where there is none."""
+    end = f"{aggregate}(t.{table.column})"
+    number = f"epoch_ns({end})" if table.is_time else end
+    row = source.execute(f"SELECT coalesce({number}, {_NONE}) FROM base.{table.name} AS t")
     found = row.fetchone()
-    return int(found[0]) if found else _ALL
+    return int(found[0]) if found else _NONE
 
 
 def _blocks(connection: duckdb.DuckDBPyConnection, table: Growing, upto: int) -> dict[int, int]:

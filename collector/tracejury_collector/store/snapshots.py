@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tracejury_collector.config import StorageSettings
-from tracejury_collector.store.copying import Copy, Told, count
+from tracejury_collector.store.copying import Told, count
 from tracejury_collector.store.database import Database
+from tracejury_collector.store.mirror import Mirror
 
 
 def count_all(db: Database) -> int:
@@ -17,20 +18,22 @@ def count_all(db: Database) -> int:
 
 
 def write_snapshot(db: Database, path: str, settings: StorageSettings, told: Told) -> None:
-    """Write the database as it is at this moment into a new file.
+    """Write the database as it is when this ends into a new file.
+
+    Only what has come about while most was copied is read in one transaction: as long as there is
+    one, the write-ahead log grows.
 
     Raises: CopyFailed, Unavailable or duckdb.Error, and whatever `told` raises; then there is no
     file.
     """
-    copy = Copy(path, settings, told)
+    mirror = Mirror(db, path, settings, told)
     try:
+        mirror.approach()
         with db.read() as cursor:
             cursor.execute("BEGIN TRANSACTION READ ONLY")
-            for table in copy.tables():
-                copy.take(cursor, table)
-            copy.take_sequences(cursor)
-            copy.check(cursor)
-        copy.close()
+            mirror.make_equal(cursor)
+            mirror.copy.take_sequences(cursor)
+        mirror.copy.close()
     except BaseException:
-        copy.abandon()
+        mirror.copy.abandon()
         raise
