@@ -114,9 +114,8 @@ class Retention:
 
     def _remove_arrivals(self, page: list[removal.OldTrace], found_ns: int, why: str) -> None:
         if page:
-            ids = [trace.trace_id for trace in page]
-            removal.remove_arrivals(self._db, ids, found_ns, why)
-            log.info("deleted the spans of %d traces (%s)", len(ids), why)
+            removal.remove_arrivals(self._db, page, found_ns, why)
+            log.info("deleted the spans of %d traces (%s)", len(page), why)
 
     def _results_page(self) -> bool:
         """Delete what is left of traces and sessions that were kept long enough."""
@@ -124,7 +123,8 @@ class Retention:
             return False
         page = removal.traces_past_results(self._db, self._results, PAGE_TRACES)
         if page:
-            removal.remove_traces(self._db, [trace.trace_id for trace in page], "results")
+            ids = [trace.trace_id for trace in page]
+            removal.remove_traces(self._db, ids, "results", removal.Places.of(page))
             log.info("deleted %d traces with their results (age)", len(page))
             return True
         sessions = removal.sessions_past_results(self._db, self._results, PAGE_TRACES)

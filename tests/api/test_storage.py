@@ -44,7 +44,9 @@ def test_a_trace_without_its_spans_shows_what_is_left_of_it(api: Api) -> None:
     api.store(*agent_run(1))
     api.finish()
     before = api.get(f"/api/traces/{TRACE}")
-    removal.remove_arrivals(api.context.db, [TRACE], api.clock.now_ns + 1, "age")
+    place = api.context.db.rows("place_of_trace", {"trace_id": TRACE})[0]
+    old = removal.OldTrace(trace_id=TRACE, span_count=2, **place)
+    removal.remove_arrivals(api.context.db, [old], api.clock.now_ns + 1, "age")
     after = api.get(f"/api/traces/{TRACE}")
     assert (before["spans_deleted_at"], len(before["tool_calls"])) == (None, 1)
     assert after["spans_deleted_at"].startswith("2026")

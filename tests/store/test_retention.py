@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.worker import Bench, bench, child, log, root
+from tests.helpers.worker import Bench, bench, child, log, root, trace_id
+from tracejury.labels import Label
 from tracejury.result import Score
 from tracejury_collector.config import parse_config
 from tracejury_collector.errors import ConfigError
 from tracejury_collector.retention import Retention
 from tracejury_collector.store import removal
+from tracejury_collector.store.labels import add_labels
 from tracejury_collector.store.storage import measure_space
 
 DAY_S = 86_400
@@ -117,6 +119,64 @@ def test_what_is_open_or_waits_for_the_jury_is_left(tmp_path: Path) -> None:
         assert traces_in(store, "spans") == {2}, "the late span began its time anew"
 
 
+def rows_of(store: Bench, trace: int) -> dict[str, list[str]]:
+    """Return what each table holds of a trace, as text."""
+    columns = {"decisions": "target_id", "attempts": "decision_id"}
+    found = {}
+    for table in (*ARRIVED, *JUDGED):
+        wanted = f"SELECT '{trace_id(trace)}'"
+        if table == "attempts":
+            wanted = f"SELECT decision_id FROM base.decisions WHERE target_id = '{trace_id(trace)}'"
+        sql = f"SELECT * FROM base.{table} WHERE {columns.get(table, 'trace_id')} IN ({wanted})"
+        found[table] = sorted(map(str, store.rows(sql)))
+    return found
+
+
+def said(trace: int, number: int) -> Label:
+    return Label(label_id=f"l{number}", name="ok", source="api", trace_id=trace_id(trace))
+
+
+def a_long_life(store: Bench, trace: int) -> None:
+    """A trace that is labeled before it begins and after its end, and finished three times."""
+    add_labels(store.db, [said(trace, trace)], store.clock())
+    judged_trace(store, trace)
+    for number in (3, 4):
+        store.spans(child(trace, number))
+        store.after(200)
+        store.judge(Score(0.0))
+    add_labels(store.db, [said(trace, 100 + trace)], store.clock())
+    attempts = "INSERT INTO base.attempts SELECT decision_id, 'e', 'f', 1, decided_at"
+    of_it = f"FROM base.decisions WHERE target_id = '{trace_id(trace)}'"
+    store.db.write(lambda c: c.execute(f"{attempts} {of_it}").fetchall()).result()
+
+
+@pytest.mark.parametrize("results", ["1d", "forever"])
+def test_nothing_is_left_of_what_goes_and_nothing_is_gone_of_what_stays(
+    tmp_path: Path, results: str
+) -> None:
+    projects = {"kept": {"spans": "forever", "results": "forever"}}
+    with kept(tmp_path, spans="1d", results=results, projects=projects) as store:
+        judged_trace(store, 1, project="kept")
+        a_long_life(store, 2)
+        judged_trace(store, 3, project="kept")
+        a_long_life(store, 4)
+        store.clock.advance(2 * DAY_S)
+        store.spans(child(3, 5, project="kept"))
+        store.after(200)
+        judged_trace(store, 5)
+        before = {trace: rows_of(store, trace) for trace in range(1, 6)}
+        delete(store)
+        for trace in (1, 3, 5):
+            assert rows_of(store, trace) == before[trace]
+        gone = ARRIVED if results == "forever" else (*ARRIVED, *JUDGED)
+        for trace in (2, 4):
+            left = rows_of(store, trace)
+            assert {table for table in gone if left[table]} == set()
+            stays = set(JUDGED) - set(gone) - {"traces"}
+            assert {t: left[t] for t in stays} == {t: before[trace][t] for t in stays}
+            assert all(before[trace][table] for table in JUDGED)
+
+
 def test_of_too_much_the_oldest_goes_until_the_rest_fits(tmp_path: Path) -> None:
     with kept(tmp_path, size="2MiB") as store:
         for number in range(1, 21):
@@ -182,7 +242,7 @@ def test_whoever_is_killed_in_between_finds_the_same_traces_again(
         judged_trace(store, 1)
         store.clock.advance(2 * DAY_S)
         with monkeypatch.context() as broken:
-            broken.setattr(removal, "_ARRIVALS", ("messages", "tool_calls", "unknown"))
+            broken.setattr(removal, "_MADE", ("messages", "tool_calls", "unknown"))
             with pytest.raises(Exception, match="unknown"):
                 delete(store)
         assert store.rows("SELECT spans_deleted_at FROM base.traces") == [(None,)]

@@ -18,6 +18,7 @@ from tracejury_collector.store.opening import log_files, open_database, sync
 
 BATCH_ROWS = 1024
 """Rows in memory at a time: the values of a row may be megabytes."""
+_ROWS_AN_OPENING = 1 << 18
 
 Told = Callable[[int], None]
 """Is told how many rows more have been copied; raises to end the copying."""
@@ -28,7 +29,9 @@ class Copy:
 
     def __init__(self, path: str, settings: StorageSettings, told: Told = lambda _: None) -> None:
         self.path = path
+        self._settings = settings
         self._told = told
+        self._rows = 0
         remove_file(path)
         self.target = open_database(path, settings)
         migrate(self.target)
@@ -64,7 +67,15 @@ class Copy:
             raise passing.fault or error from error
         finally:
             self.target.unregister("taken")
+        self._rows += passing.rows
         return passing.rows
+
+    def let_go(self) -> None:
+        """Open the file anew when much was written; DuckDB keeps memory for that until then."""
+        if self._rows > _ROWS_AN_OPENING:
+            self._rows = 0
+            self.target.close()
+            self.target = open_database(self.path, self._settings)
 
     def drop(self, table: str, where: str, params: Sequence[object] = ()) -> None:
         """Delete rows of the copy."""

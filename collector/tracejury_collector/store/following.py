@@ -118,6 +118,7 @@ class Grown:
             with read() as source:
                 copy.take(source, table.name, f"{table.after} AND {table.upto}", ends)
             self._mark = ends[1]
+            copy.let_go()
 
     def finish(self, source: duckdb.DuckDBPyConnection, copy: Copy) -> None:
         """Copy what is left after `follow`."""
@@ -178,6 +179,7 @@ class Finished:
                 for group in _near(revisions):
                     _take_revisions(source, copy, group)
             self._mark = ends[1]
+            copy.let_go()
 
 
 def parts(read: Read, table: Growing, after: int, upto: int) -> Iterator[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,7 +18,9 @@ from tracejury_collector.store.statements import statement
 WRITE_ROWS = 4096
 """Rows that one write deletes: a few tens of milliseconds in which nothing is stored."""
 
-_ARRIVALS: Final = ("messages", "documents", "tool_calls", "llm_calls", "logs", "spans")
+_MADE: Final = ("messages", "documents", "tool_calls", "llm_calls")
+_ARRIVED: Final = ("logs", "spans")
+"""A label on a trace may have come before the trace begins, and after it ended."""
 _KEYS: Final = {
     "attempts": "decision_id",
     "decisions": "target_id",
@@ -41,10 +43,28 @@ class Cutoffs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OldTrace:
-    """A trace that is to be deleted."""
+    """A trace that is to be deleted, which begins at `first_seq`."""
 
     trace_id: str
     span_count: int
+    first_seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Between what sequence numbers traces begin, for those that lie together."""
+
+    low: int = -(1 << 63)
+    high: int = (1 << 63) - 1
+
+    @classmethod
+    def of(cls, traces: Iterable[OldTrace]) -> Places:
+        """Return where the traces begin; there must be one."""
+        begin = sorted(trace.first_seq for trace in traces)
+        return cls(low=begin[0], high=begin[-1])
+
+
+ANYWHERE: Final = Places()
 
 
 def first_seq_since(db: Database, at_ns: int) -> int:
@@ -70,14 +90,14 @@ def sessions_past_results(db: Database, cutoffs: Cutoffs, limit: int) -> list[st
     return [row["target_id"] for row in db.rows("sessions_past_results", params)]
 
 
-def remove_arrivals(db: Database, trace_ids: Sequence[str], found_ns: int, why: str) -> None:
+def remove_arrivals(db: Database, traces: Sequence[OldTrace], found_ns: int, why: str) -> None:
     """Delete what arrived of the traces, and what was made of it; their rows stay, marked.
 
     The mark comes last, so that whoever is interrupted finds the same traces again. Revisions made
     after `found_ns` are not marked: they hold what came since.
     """
-    for table in _ARRIVALS:
-        _remove(db, table, trace_ids)
+    trace_ids = [trace.trace_id for trace in traces]
+    _remove_arrived(db, trace_ids, Places.of(traces))
     removing = _ids(trace_ids)
 
     def mark(connection: duckdb.DuckDBPyConnection) -> None:
@@ -88,23 +108,24 @@ def remove_arrivals(db: Database, trace_ids: Sequence[str], found_ns: int, why: 
     db.write(mark).result()
 
 
-def remove_traces(db: Database, trace_ids: Sequence[str], why: str) -> None:
+def remove_traces(
+    db: Database, trace_ids: Sequence[str], why: str, places: Places = ANYWHERE
+) -> None:
     """Delete everything about the traces; their rows go last."""
-    for table in _ARRIVALS:
-        _remove(db, table, trace_ids)
-    remove_judgements(db, trace_ids)
+    _remove_arrived(db, trace_ids, places)
+    remove_judgements(db, trace_ids, places)
     _remove(db, "labels", trace_ids)
-    _remove(db, "traces", trace_ids)
+    _remove(db, "traces", trace_ids, places=places)
     db.write(lambda _: db.tally("deleted", **{why: len(trace_ids)})).result()
 
 
-def remove_judgements(db: Database, target_ids: Sequence[str]) -> None:
+def remove_judgements(db: Database, target_ids: Sequence[str], places: Places = ANYWHERE) -> None:
     """Delete decisions on traces or sessions, and what followed from them."""
     with db.read() as cursor, registered(cursor, removing=_ids(target_ids)):
         decided = cursor.execute(statement("decisions_on_targets")).fetchall()
     _remove(db, "attempts", [decision_id for (decision_id,) in decided])
-    _remove(db, "results", target_ids, "target_id")
-    _remove(db, "decisions", target_ids)
+    _remove(db, "results", target_ids, "target_id", places)
+    _remove(db, "decisions", target_ids, places=places)
 
 
 def remove_sessions(db: Database, target_ids: Sequence[str]) -> None:
@@ -119,7 +140,16 @@ def forget_labels(db: Database, before_ns: int) -> None:
     db.write(lambda c: c.execute(statement("forget_labels"), params).fetchall()).result()
 
 
-def _remove(db: Database, table: str, ids: Sequence[str], key: str = "") -> int:
+def _remove_arrived(db: Database, trace_ids: Sequence[str], places: Places) -> None:
+    for table in _MADE:
+        _remove(db, table, trace_ids, places=places)
+    for table in _ARRIVED:
+        _remove(db, table, trace_ids)
+
+
+def _remove(
+    db: Database, table: str, ids: Sequence[str], key: str = "", places: Places = ANYWHERE
+) -> int:
     """Delete the rows of a table whose key is one of the ids; return how many there were."""
     if not ids:
         return 0
@@ -128,12 +158,23 @@ def _remove(db: Database, table: str, ids: Sequence[str], key: str = "") -> int:
     removed = 0
     while True:
         with db.read() as cursor, registered(cursor, removing=removing):
-            found = cursor.execute(_on(table, key, "find_rows")).fetchnumpy()["rowid"].tolist()
+            found = _find(cursor, table, key, places)
         now = sum(_remove_between(db, table, key, removing, *ends) for ends in _slices(found))
         removed += now
         # A checkpoint may have moved rows in between: then these are looked for again.
         if now >= len(found):
             return removed
+
+
+def _find(cursor: duckdb.DuckDBPyConnection, table: str, key: str, places: Places) -> list[int]:
+    """Return where in the table the rows lie whose key is in `removing`."""
+    if places is ANYWHERE:
+        rows = cursor.execute(_on(table, key, "find_rows"))
+    else:
+        bounds = {"low": places.low, "high": places.high}
+        rows = cursor.execute(_on(table, key, "find_rows_between"), bounds)
+    found: list[int] = rows.fetchnumpy()["rowid"].tolist()
+    return found
 
 
 def _remove_between(

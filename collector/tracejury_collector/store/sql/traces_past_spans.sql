@@ -1,7 +1,7 @@
 -- Traces whose arrivals were kept long enough, oldest first: up to a sequence number by project
 -- ($cutoffs: a JSON array of [project, number]), $default_seq for the others. Traces that are open or
 -- wait for the jury are left.
-SELECT t.trace_id, t.span_count
+SELECT t.trace_id, t.span_count, t.first_seq
 FROM base.traces AS t
 LEFT JOIN (
     SELECT value ->> '$[0]' AS project, (value ->> '$[1]')::BIGINT AS seq FROM json_each($cutoffs)
