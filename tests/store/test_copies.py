@@ -109,7 +109,7 @@ def test_what_deleted_rows_left_is_gone_after_compaction(store: Bench, tmp_path:
     store.db.checkpoint().result()
     before = live(store)
     desk = maintenance(store)
-    made = done(desk, desk.compact())
+    made = done(desk, desk.compact(max_pause_s=60))
     assert made.pause_s is not None
     assert made.estimated_pause_s is not None
     assert made.pause_s < made.estimated_pause_s
@@ -317,7 +317,7 @@ def test_a_restart_says_what_became_of_the_copies_before_it(store: Bench, tmp_pa
         Path(fetched.path).name
     ]
     assert not desk.step()
-    done(desk, desk.compact())
+    done(desk, desk.compact(max_pause_s=60))
     desk.forget(fetched.id)
     assert [job.id for job in maintenance(store).jobs("snapshot")] == [gone.id]
 

@@ -6,6 +6,7 @@ It is an instance of its own, because the live one is locked and attaches no oth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -31,7 +32,8 @@ class Copy:
         self.path = path
         self._settings = settings
         self._told = told
-        self._rows = 0
+        self.taken = 0
+        self._opened_at = 0
         remove_file(path)
         self.target = open_database(path, settings)
         migrate(self.target)
@@ -67,15 +69,22 @@ class Copy:
             raise passing.fault or error from error
         finally:
             self.target.unregister("taken")
-        self._rows += passing.rows
+        self.taken += passing.rows
         return passing.rows
 
     def let_go(self) -> None:
         """Open the file anew when much was written; DuckDB keeps memory for that until then."""
-        if self._rows > _ROWS_AN_OPENING:
-            self._rows = 0
+        if self.taken > self._opened_at + _ROWS_AN_OPENING:
+            self._opened_at = self.taken
             self.target.close()
             self.target = open_database(self.path, self._settings)
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Write what is written within to the disk once, at the end."""
+        self.target.execute("BEGIN")
+        yield
+        self.target.execute("COMMIT")
 
     def drop(self, table: str, where: str, params: Sequence[object] = ()) -> None:
         """Delete rows of the copy."""

@@ -51,10 +51,10 @@ class Mirror:
 
     def catch_up(self) -> float:
         """Copy what has come about since the last time; return how long that took, in seconds."""
-        started_s = time.monotonic()
+        started_s, before = time.monotonic(), self.copy.taken
         self._follow(self._db.read)
         took_s = time.monotonic() - started_s
-        log.info("copied what had come so far in %.1f s", took_s)
+        log.info("copied %d rows more in %.1f s", self.copy.taken - before, took_s)
         return took_s
 
     def make_equal(
@@ -67,12 +67,13 @@ class Mirror:
         """
         self._follow(lambda: nullcontext(source))
         check()
-        for grown in self._grown:
-            grown.finish(source, self.copy)
-        for table in self._rest():
-            self.copy.drop(table, "true")
-            self.copy.take(source, table)
-            check()
+        with self.copy.at_once():
+            for grown in self._grown:
+                grown.finish(source, self.copy)
+            for table in self._rest():
+                self.copy.drop(table, "true")
+                self.copy.take(source, table)
+                check()
         self.copy.check(source)
 
     def _follow(self, read: Read) -> None:
