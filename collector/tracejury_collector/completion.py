@@ -16,7 +16,8 @@ _MAX_DOUBLINGS = 32
 class Activity:
     """What arrived of a trace since its last finished revision, the `revision`-th (0: none yet).
 
-    `earlier_root_ended` says that an earlier revision already held an ended root.
+    `earlier_root_ended` says that an earlier revision already held an ended root, `imported` that
+    some of it was brought in from a file, without an ended root.
     """
 
     trace_id: str
@@ -27,6 +28,7 @@ class Activity:
     root_ended: bool = False
     marker_seen: bool = False
     earlier_root_ended: bool = False
+    imported: bool = False
     revision: int = 0
 
 
@@ -56,10 +58,14 @@ def gathering_ns(revision: int, wait_ns: int, max_ns: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reception:
-    """What the receiver could see: nothing before `listening_since_ns`, and all `lag_ns` late."""
+    """What the receiver could see: nothing before `listening_since_ns`, and all `lag_ns` late.
+
+    Files were imported up to `imported_ns`: until some time after it, more may come of any trace.
+    """
 
     listening_since_ns: int = 0
     lag_ns: int = 0
+    imported_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +112,9 @@ def _by_activity(
     root_ended = activity.root_ended or activity.earlier_root_ended
     quiet_rule: CompletedBy = "root_ended" if root_ended else "idle"
     quiet_due_ns = quiet_from_ns + (policy.after_root_ns if root_ended else policy.idle_ns)
+    if activity.imported:
+        imported_ns = max(quiet_from_ns, reception.imported_ns + reception.lag_ns)
+        quiet_due_ns = min(quiet_due_ns, imported_ns + policy.after_root_ns)
     age_due_ns = activity.first_seen_ns + policy.max_age_ns + reception.lag_ns
     if now_ns >= quiet_due_ns:
         return Completion(completed_by=quiet_rule)
@@ -121,6 +130,8 @@ def _state(activity: Activity, now_ns: int) -> str:
         state = "root ended"
     elif activity.revision or activity.earlier_root_ended:
         state = "reopened by late arrivals"
+    elif activity.imported:
+        state = "imported without an ended root"
     elif activity.root_seen:
         state = "root still open"
     else:

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from tracejury_collector.definitions import Definitions
 from tracejury_collector.erasing import Eraser
 from tracejury_collector.errors import InUse
 from tracejury_collector.http_server import http_server
-from tracejury_collector.importing import make_ingest
+from tracejury_collector.importing import Imports, make_ingest
 from tracejury_collector.in_force import budget_refusal, budgets_of
 from tracejury_collector.jury.budgets import Budgets
 from tracejury_collector.jury.building import CatalogSeats
@@ -106,6 +106,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
         await asyncio.to_thread(_forget_what_is_read, unread)
         receivers = _Receivers(appender, unread, clock)
         turns = Turns(db)
+        imports = Imports(db, clock)
         assembling = AssemblerLink(settings.assembler_socket)
         worker = Worker(
             db,
@@ -113,7 +114,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             jury,
             definitions.in_force,
             assembling,
-            reception=receivers.reception,
+            reception=lambda: replace(receivers.reception(), imported_ns=imports.last_ns),
             now_ns=clock,
             is_pressed=appender.is_pressed,
             turns=turns,
@@ -154,7 +155,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             budgets=budgets,
             runs=RunDesk(db, driver, definitions),
             renormalizer=renormalizer,
-            ingest=make_ingest(appender, unread, config.limits, redactor),
+            ingest=make_ingest(appender, unread, config.limits, imports, redactor),
             redactor=redactor,
             eraser=eraser,
             maintenance=maintenance,

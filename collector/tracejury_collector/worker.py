@@ -332,8 +332,11 @@ class Worker:
             latest_ns = late_ns - wait_ns
             return latest_ns if latest_ns >= reception.listening_since_ns else _NEVER_NS
 
+        quiet_ns = quiet_since(self.policy.after_root_ns)
+        imports_end = late_ns - self.policy.after_root_ns >= reception.imported_ns
         return Due(
-            quiet_ns=quiet_since(self.policy.after_root_ns),
+            quiet_ns=quiet_ns,
+            imported_ns=quiet_ns if imports_end else _NEVER_NS,
             idle_ns=quiet_since(self.policy.idle_ns),
             aged_ns=late_ns - self.policy.max_age_ns,
             now_ns=now_ns,

@@ -11,12 +11,13 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
 )
 
-from tests.helpers.api import Api
+from tests.helpers.api import Api, agent_run
 from tests.helpers.otlp import logs_request_of, make_log, make_span, request_of, to_json
 
 FRAMES = "application/vnd.tracejury.otlp-frames"
 SPANS = request_of(make_span(1), make_span(2))
 LOGS = logs_request_of(make_log(1))
+PARENT = b"\x07" * 8
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 
 
@@ -66,6 +67,35 @@ def test_logs_and_spans_may_stand_in_one_file_and_metrics_are_counted_as_rejecte
     done = send(api, body, "application/x-ndjson").json()
     assert (done["received"], done["stored"], done["rejected"]) == (4, 3, 1)
     assert "metrics are not kept" in done["messages"][0]
+
+
+def test_traces_without_an_ended_root_are_finished_soon_after_the_last_file(api: Api) -> None:
+    def tick(seconds: float) -> int:
+        api.clock.now_ns += int(seconds * 1e9)
+        return api.worker.tick()
+
+    orphan = request_of(make_span(2, parent_span_id=PARENT)).SerializeToString()
+    other = request_of(make_span(3, trace_id=b"\x01" * 16, parent_span_id=PARENT))
+    send(api, orphan, "application/x-protobuf")
+    assert tick(2) == 0
+    state = api.get(f"/api/traces/{TRACE}/explain")
+    assert "imported without an ended root" in " ".join(state["lines"])
+    send(api, other.SerializeToString(), "application/x-protobuf")
+    assert tick(2) == 0, "files are still being imported: more may come of any trace"
+    assert tick(2) == 2
+    assert api.get(f"/api/traces/{TRACE}")["completed_by"] == "idle"
+    send(api, orphan, "application/x-protobuf")  # again: nothing new, nothing reopened
+    assert tick(200) == 0
+    assert api.get(f"/api/traces/{TRACE}")["revision"] == 1
+
+
+def test_a_trace_of_an_agent_at_work_waits_whatever_is_imported_of_others(api: Api) -> None:
+    api.store(*agent_run(1, ended=False))
+    send(api, SPANS.SerializeToString(), "application/x-protobuf")
+    api.clock.now_ns += 10 * 10**9
+    assert api.worker.tick() == 1
+    statuses = {row["trace_id"]: row["status"] for row in api.get("/api/traces")["items"]}
+    assert statuses == {TRACE: "complete", f"{1:032x}": "open"}
 
 
 def test_a_protobuf_file_of_logs_is_named_as_such(api: Api) -> None:

@@ -19,11 +19,12 @@ from tracejury_collector.api.app import create_app
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.problems import malformed_http
 from tracejury_collector.assembling.assembly import InProcess
+from tracejury_collector.completion import Reception
 from tracejury_collector.config import Config, parse_config
 from tracejury_collector.definitions import Definitions
 from tracejury_collector.erasing import Eraser
 from tracejury_collector.http_server import http_server
-from tracejury_collector.importing import make_ingest
+from tracejury_collector.importing import Imports, make_ingest
 from tracejury_collector.in_force import budgets_of
 from tracejury_collector.jury.budgets import Budgets
 from tracejury_collector.jury.building import CatalogSeats
@@ -101,7 +102,18 @@ def running_api(directory: Path, **settings: Any) -> Iterator[Api]:
             db, lambda: budgets_of(config.budget, definitions.in_force().rules), clock
         )
         turns = Turns(db)
-        worker = Worker(db, config, jury, definitions.in_force, InProcess(), clock, turns=turns)
+        imports = Imports(db, clock)
+        began_ns = clock()
+        worker = Worker(
+            db,
+            config,
+            jury,
+            definitions.in_force,
+            InProcess(),
+            clock,
+            reception=lambda: Reception(listening_since_ns=began_ns, imported_ns=imports.last_ns),
+            turns=turns,
+        )
         driver = RunDriver(
             db,
             turns,
@@ -111,7 +123,7 @@ def running_api(directory: Path, **settings: Any) -> Iterator[Api]:
         )
         runs = RunDesk(db, driver, definitions, clock)
         context = _context(
-            db, config, definitions, worker, jury, budgets, runs, appender, catalog.types
+            db, config, definitions, worker, jury, budgets, runs, appender, imports, catalog.types
         )
         with TestClient(create_app(context), base_url="http://127.0.0.1:4319") as http:
             yield Api(
@@ -135,6 +147,7 @@ def _context(
     budgets: Budgets,
     runs: RunDesk,
     appender: Appender,
+    imports: Imports,
     evaluator_types: list[DescribedType],
 ) -> ApiContext:
     redactor = Redactor(config.redact)
@@ -148,7 +161,7 @@ def _context(
         budgets=budgets,
         runs=runs,
         renormalizer=Renormalizer(db, worker.revise, worker._now_ns),
-        ingest=make_ingest(appender, UnreadLog(db), config.limits, redactor),
+        ingest=make_ingest(appender, UnreadLog(db), config.limits, imports, redactor),
         redactor=redactor,
         eraser=Eraser(db, worker._now_ns),
         maintenance=Maintenance(db, config.database, worker._now_ns),

@@ -45,6 +45,9 @@ def after(seconds: float) -> int:
         ({"root_seen": True}, 119.999, None),
         ({"root_seen": True}, 120, "idle"),
         ({}, 120, "idle"),
+        ({"imported": True}, 2.999, None),
+        ({"imported": True}, 3, "idle"),
+        ({"imported": True, "earlier_root_ended": True}, 3, "root_ended"),
         ({"last_seen_ns": after(3599)}, 3599.5, None),
         ({"last_seen_ns": after(3599)}, 3600, "max_age"),
         ({"last_seen_ns": after(3599), "root_ended": True}, 3600, "max_age"),
@@ -63,6 +66,14 @@ def test_quiet_counts_from_when_the_service_began_to_listen() -> None:
     restarted = Reception(listening_since_ns=after(100))
     assert isinstance(decide(ended, POLICY, after(102.9), restarted), Waiting)
     assert decide(ended, POLICY, after(103), restarted) == Completion(completed_by="root_ended")
+
+
+def test_what_is_imported_waits_until_no_more_files_come_but_not_longer_than_others() -> None:
+    file = activity(imported=True)
+    for files_until, due in ((50, 53), (500, 120)):
+        importing = Reception(imported_ns=after(files_until))
+        assert isinstance(decide(file, POLICY, after(due - 0.1), importing), Waiting)
+        assert decide(file, POLICY, after(due), importing) == Completion(completed_by="idle")
 
 
 @pytest.mark.parametrize(

@@ -80,9 +80,13 @@ class OpenTrace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
-    """Which open traces to look at: last arrival, or first (`aged_ns`), not after these times."""
+    """Which open traces to look at: last arrival, or first (`aged_ns`), not after these times.
+
+    `imported_ns` is for what was imported without an ended root.
+    """
 
     quiet_ns: int
+    imported_ns: int
     idle_ns: int
     aged_ns: int
     now_ns: int
@@ -127,6 +131,7 @@ def due_traces(
     """Return open traces that may be finished, longest quiet first; not those that are held."""
     bounds = {
         "quiet_ns": due.quiet_ns,
+        "imported_ns": due.imported_ns,
         "idle_ns": due.idle_ns,
         "aged_ns": due.aged_ns,
         "now_ns": due.now_ns,
@@ -155,7 +160,8 @@ def open_trace(row: Sequence[object], earlier: Earlier | None) -> OpenTrace:
         last_seen_ns=_int(last_seen_ns),
         span_count=_int(span_count),
         root_seen=bool(root_seen),
-        root_ended=bool(root_ended),
+        root_ended=bool(root_ended and root_seen),
+        imported=bool(root_ended and not root_seen),
         marker_seen=bool(marker_seen),
         earlier_root_ended=earlier is not None and earlier.root_ended,
         revision=earlier.revision if earlier else 0,

@@ -19,8 +19,9 @@ WHERE
         OR o.last_seen <= make_timestamp_ns($idle_ns::BIGINT)
         OR (
             o.last_seen <= make_timestamp_ns($quiet_ns::BIGINT)
-            AND (o.root_ended OR coalesce(r.root_ended, false))
+            AND (o.root_ended AND o.root_seen OR coalesce(r.root_ended, false))
         )
+        OR (o.root_ended AND o.last_seen <= make_timestamp_ns($imported_ns::BIGINT))
     )
     AND epoch_ns(o.first_seen) <= $now_ns - coalesce(r.hold_ns, 0)
 ORDER BY o.last_seen, o.trace_id
