@@ -22,13 +22,21 @@ class Compaction(Mirror):
     """A copy that is brought up to date again and again, and then takes the place of the file."""
 
     def rehearse(self) -> float:
-        """Do what the pause is for; return how long it took, in seconds."""
+        """Do what the pause is for; return how long it took, in seconds.
+
+        It is done twice: the first time also brings to the disk what the rounds have left in the
+        copy's log.
+        """
+        self._rehearse()
         started_s = time.monotonic()
+        self._rehearse()
+        return time.monotonic() - started_s
+
+    def _rehearse(self) -> None:
         with self._db.read() as cursor:
             cursor.execute("BEGIN TRANSACTION READ ONLY")
             self.make_equal(cursor)
             self.copy.settle()
-        return time.monotonic() - started_s
 
     def replace(self, within_s: float) -> float:
         """Copy the rest while nothing is written, and swap the files; return how long it took.
