@@ -29,6 +29,8 @@ _SETTINGS = (
     f"USE {CATALOG}",
     "SET TimeZone = 'UTC'",
     "SET enable_progress_bar = false",
+    # Of the newest rows only the order is read first, for pages of up to 1,000, not of 50 alone.
+    "SET late_materialization_max_rows = 1001",
     "SET enable_external_access = false",
     "SET lock_configuration = true",
 )
