@@ -46,7 +46,7 @@ soak-hour:
 
 soak-rest:
 	TRACEJURY_REPLAY=1000:10 $(SLOW) "slow or not slow" tests/property/test_replay.py
-	$(SLOW) slow tests/unit tests/e2e/test_definitions.py tests/e2e/test_export.py tests/e2e/test_judge.py tests/e2e/test_plugins.py
+	$(SLOW) slow tests/unit tests/e2e/test_definitions.py tests/e2e/test_events.py tests/e2e/test_export.py tests/e2e/test_judge.py tests/e2e/test_maintenance.py tests/e2e/test_plugins.py
 
 docs:
 	$(PYTHON) -m pytest tests/docs
