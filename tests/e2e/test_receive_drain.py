@@ -15,6 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from tests.helpers.otlp import encoded, export_traces, make_span, request_of
 from tests.helpers.receiver import RunningReceiver, running_receiver
+from tests.helpers.service import journaled_bytes
 
 PROTOBUF = {"content-type": "application/x-protobuf"}
 
@@ -43,24 +44,26 @@ def post(receiver: RunningReceiver, number: int, answers: list[Answer]) -> threa
     return thread
 
 
-def test_draining_answers_what_is_in_flight_on_both_ports(tmp_path: Path) -> None:
+def test_draining_brings_what_was_acknowledged_to_the_store_on_both_ports(tmp_path: Path) -> None:
     with (
-        running_receiver(tmp_path, commit="60s") as receiver,
+        running_receiver(tmp_path) as receiver,
         grpc.insecure_channel(receiver.grpc_address) as channel,
     ):
         receiver.call(receiver.store.hold.clear)
         answers: list[Answer] = []
         posting = [post(receiver, n, answers) for n in range(1, 51)]
         calls = [export_traces(channel).future(request_of(make_span(n))) for n in range(51, 101)]
-        receiver.wait_for(lambda: len(receiver.store.requests) == 100)
-        receiver.drain()
-        receiver.call(receiver.store.hold.set)
         for thread in posting:
             thread.join(10)
         assert [answer.status_code for answer in answers] == [200] * 50
         assert [call.result(10) for call in calls] == [ExportTraceServiceResponse()] * 50
+        receiver.drain()
+        receiver.call(receiver.store.hold.set)
         receiver.thread.join(10)
         assert not receiver.thread.is_alive()
+        names = sorted(int(row["name"].split()[1]) for row in receiver.store.rows())
+        assert names == [*range(1, 101)]
+        assert list(receiver.journal.iterdir()) == []
 
 
 def test_a_draining_receiver_refuses_new_work_with_a_delay(tmp_path: Path) -> None:
@@ -70,8 +73,7 @@ def test_a_draining_receiver_refuses_new_work_with_a_delay(tmp_path: Path) -> No
     ):
         receiver.call(receiver.store.hold.clear)
         answers: list[Answer] = []
-        first = post(receiver, 1, answers)
-        receiver.wait_for(lambda: receiver.store.requests)
+        post(receiver, 1, answers).join(10)
         receiver.drain()
         time.sleep(0.1)
         refused: list[Answer] = []
@@ -83,7 +85,6 @@ def test_a_draining_receiver_refuses_new_work_with_a_delay(tmp_path: Path) -> No
         keys = {item.key for item in caught.value.trailing_metadata()}
         assert {"grpc-status-details-bin", "google.rpc.retryinfo-bin"} <= keys
         receiver.call(receiver.store.hold.set)
-        first.join(10)
         assert answers[0].status_code == 200
 
 
@@ -91,58 +92,34 @@ def test_a_batch_outlives_a_restart_of_the_store(tmp_path: Path) -> None:
     with running_receiver(tmp_path) as receiver:
         receiver.call(receiver.store.hold.clear)
         answers: list[Answer] = []
-        posting = post(receiver, 1, answers)
+        post(receiver, 1, answers).join(10)
         receiver.wait_for(lambda: receiver.store.requests)
         receiver.call(receiver.store.stop)
         receiver.call(receiver.store.start)
         receiver.call(receiver.store.hold.set)
-        posting.join(10)
         assert answers[0].status_code == 200
-        assert len(receiver.store.rows()) == 2
+        assert len(receiver.rows()) == 2
         assert [hello["role"] for hello in receiver.store.hellos] == ["receiver", "receiver"]
 
 
-def test_requests_wait_for_a_store_that_is_not_there_yet_and_give_up_in_time(
-    tmp_path: Path,
-) -> None:
-    with running_receiver(tmp_path, commit="500ms") as receiver:
+def test_requests_are_taken_while_the_store_is_away_until_there_is_no_room(tmp_path: Path) -> None:
+    with running_receiver(tmp_path, in_flight_bytes=10, wait="100ms") as receiver:
         receiver.call(receiver.store.stop)
         answers: list[Answer] = []
         post(receiver, 1, answers).join(10)
-        assert answers[0].status_code == 503
-        receiver.call(receiver.store.start)
         post(receiver, 2, answers).join(10)
-        assert answers[1].status_code == 200
+        assert answers == [Answer(200, None), Answer(503, "1")]
+        receiver.call(receiver.store.start)
+        assert [row["name"] for row in receiver.rows()] == ["span 1"]
+        post(receiver, 2, answers).join(10)
+        assert answers[2].status_code == 200
         receiver.wait_for(lambda: receiver.store.accounts)
-        assert receiver.store.accounts["spans"]["shed"] == 1
         assert receiver.store.accounts["spans"]["shed_requests"] == 1
-
-
-def test_answers_may_come_out_of_order(tmp_path: Path) -> None:
-    with running_receiver(tmp_path) as receiver:
-        late: dict[str, Any] = {}
-
-        def first_waits(header: dict[str, Any]) -> dict[str, Any] | None:
-            if not late:
-                late.update(header)
-                return None
-            return {"op": "appended", "id": header["id"], "stored": 1, "duplicate": 0}
-
-        receiver.store.answer = first_waits
-        answers: list[Answer] = []
-        first = post(receiver, 1, answers)
-        receiver.wait_for(lambda: late)
-        post(receiver, 2, answers).join(10)
-        assert (len(answers), first.is_alive()) == (1, True)
-        receiver.call(receiver.store.stop)
-        receiver.call(receiver.store.start)
-        first.join(10)
-        assert [answer.status_code for answer in answers] == [200, 200]
 
 
 def test_what_was_shed_is_reported_when_draining(tmp_path: Path) -> None:
     with running_receiver(tmp_path) as receiver:
-        receiver.store.answer = fail_appends
+        receiver.journal.rmdir()
         answers: list[Answer] = []
         post(receiver, 1, answers).join(10)
         assert answers[0].status_code == 503
@@ -151,11 +128,22 @@ def test_what_was_shed_is_reported_when_draining(tmp_path: Path) -> None:
         assert receiver.store.accounts["spans"] == {"rejected": 0, "shed": 1, "shed_requests": 1}
 
 
-def fail_appends(header: dict[str, Any]) -> dict[str, Any]:
-    """Answer like a store whose disk is full."""
-    if header["op"] == "account":
-        return {"op": "accounted", "id": header["id"]}
-    return {"op": "failed", "id": header["id"], "error": "disk full", "retry": True}
+def test_a_store_that_cannot_take_it_is_asked_again_until_it_can(tmp_path: Path) -> None:
+    with running_receiver(tmp_path) as receiver:
+        answer = receiver.store.answer
+        refusals: list[str] = []
+
+        def full_at_first(header: dict[str, Any]) -> dict[str, Any] | None:
+            if len(refusals) == 3:
+                return answer(header)
+            refusals.append(header["op"])
+            return {"op": "failed", "id": header["id"], "error": "disk full", "retry": True}
+
+        receiver.store.answer = full_at_first
+        answers: list[Answer] = []
+        post(receiver, 1, answers).join(10)
+        assert answers[0].status_code == 200
+        assert len(receiver.rows()) == 4
 
 
 def test_nonsense_from_the_store_only_costs_the_connection(tmp_path: Path) -> None:
@@ -165,6 +153,7 @@ def test_nonsense_from_the_store_only_costs_the_connection(tmp_path: Path) -> No
         answers: list[Answer] = []
         post(receiver, 1, answers).join(10)
         assert answers[0].status_code == 200
+        assert receiver.rows()
         assert len(receiver.store.hellos) == 2
 
 
@@ -174,10 +163,10 @@ def test_a_store_that_never_answers_does_not_keep_the_receiver_from_stopping(
     with running_receiver(tmp_path) as receiver:
         receiver.store.answer = lambda header: None
         answers: list[Answer] = []
-        waiting = post(receiver, 1, answers)
-        receiver.wait_for(lambda: receiver.store.requests)
+        post(receiver, 1, answers).join(10)
         receiver.drain()
-        waiting.join(10)
-        assert answers == [Answer(503, "1")]
         receiver.thread.join(10)
         assert not receiver.thread.is_alive()
+        assert journaled_bytes(receiver.journal)
+    with running_receiver(tmp_path) as successor:
+        assert [row["name"] for row in successor.rows()] == ["span 1"]

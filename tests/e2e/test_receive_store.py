@@ -9,6 +9,7 @@ from tests.helpers.otlp import encoded, logs_request_of, make_log, make_span, re
 from tracejury_collector.config import Limits, StorageSettings
 from tracejury_collector.receive.accounts import Accounts
 from tracejury_collector.receive.ingest import ExportRequest, Ingest
+from tracejury_collector.receive.journal import Journal
 from tracejury_collector.receive.otlp import Signal
 from tracejury_collector.receive.store_client import StoreClient
 from tracejury_collector.store.append import Appender
@@ -31,10 +32,11 @@ async def send_all(socket_path: str, database: Database) -> None:
         socket_path, {"receiver": ReceiverDesk(Appender(database), Lag(), UnreadLog(database))}
     )
     await server.start()
-    store = StoreClient(socket_path, commit_s=20)
+    store = StoreClient(socket_path)
     await store.start()
     accounts = Accounts(store)
-    ingest = Ingest(store, accounts, Limits())
+    ingest = Ingest(store, accounts, Limits(), Journal(Path(f"{socket_path}.journal")))
+    carrying = asyncio.create_task(ingest.hand_over())
     spans = [make_span(n) for n in range(1, 11)]
     spans[0].attributes.add(key="gen_ai.operation.name").value.string_value = "chat"
     traces = encoded(request_of(*spans, make_span(11, trace_id=b"short")), "protobuf")
@@ -46,6 +48,8 @@ async def send_all(socket_path: str, database: Database) -> None:
     await send(ingest, "logs", encoded(logs_request_of(make_log(trace_id=b"")), "protobuf"))
     accounts.shed("traces")
     await accounts.report()
+    await ingest.drain()
+    carrying.cancel()
     await store.close()
     ingest.close()
     await server.stop()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.helpers.fake_store import FakeStore, fake_store
+from tests.helpers.service import journaled_bytes
 from tracejury_collector.config import Config, parse_config
 from tracejury_collector.keys.model import new_key
 from tracejury_collector.receive.process import ReceiverSettings, run
@@ -44,6 +45,7 @@ class RunningReceiver:
     http_port: int
     grpc_address: str
     store: FakeStore
+    journal: Path
     loop: asyncio.AbstractEventLoop
     stop: asyncio.Event
     thread: threading.Thread
@@ -64,6 +66,15 @@ class RunningReceiver:
             assert time.monotonic() < deadline, "it did not happen"
             time.sleep(0.01)
 
+    def rows(self, signal: str = "spans") -> list[dict[str, Any]]:
+        """Return the rows that the store has, once it has all that was acknowledged."""
+        self.settle()
+        return self.store.rows(signal)
+
+    def settle(self) -> None:
+        """Wait until the store has all that was acknowledged."""
+        self.wait_for(lambda: not journaled_bytes(self.journal))
+
     def drain(self) -> None:
         """Tell the receiver to stop, without waiting for it."""
         self.loop.call_soon_threadsafe(self.stop.set)
@@ -72,7 +83,7 @@ class RunningReceiver:
 @contextmanager
 def running_receiver(folder: Path, **limits: Any) -> Iterator[RunningReceiver]:
     """Run a receiver with the given limits until the block ends."""
-    config = parse_config({"limits": limits})
+    config = parse_config({"limits": limits, "storage": str(folder / "tracejury.duckdb")})
     listener = listening_socket()
     grpc_address = f"127.0.0.1:{free_port()}"
     started: threading.Event = threading.Event()
@@ -91,6 +102,7 @@ def running_receiver(folder: Path, **limits: Any) -> Iterator[RunningReceiver]:
             http_port=port,
             grpc_address=grpc_address,
             thread=thread,
+            journal=config.journal_folder(),
             **found,
         )
         receiver.wait_for(lambda: receiver.store.hellos)

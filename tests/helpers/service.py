@@ -43,7 +43,8 @@ class RunningService:
         return response.json()
 
     def sql(self, query: str) -> list[list[Any]]:
-        """Return the rows of a query through the SQL door."""
+        """Return the rows of a query through the SQL door, of what was acknowledged before."""
+        settle(self.database)
         response = self.client.post(f"{self.api}/api/sql", json={"sql": query, "limit": 100_000})
         assert response.status_code == 200, response.text
         rows: list[list[Any]] = response.json()["rows"]
@@ -116,6 +117,23 @@ def running_service(
         service.client.close()
         service.process.send_signal(signal.SIGTERM)
         service.process.wait(20)
+
+
+def settle(database: Path, timeout_s: float = 2) -> None:
+    """Wait until the database holds all that is in the journal; under load that is never so."""
+    folder = Path(f"{database}.journal")
+    deadline_s = time.monotonic() + timeout_s
+    while time.monotonic() < deadline_s and journaled_bytes(folder):
+        time.sleep(0.005)
+
+
+def journaled_bytes(folder: Path) -> int:
+    """Return how much a journal holds that is not in the database."""
+    total = 0
+    for file in folder.glob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            total += file.stat().st_size
+    return total
 
 
 def free_ports(count: int) -> list[int]:

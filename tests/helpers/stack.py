@@ -13,6 +13,7 @@ from typing import Any
 
 from tests.helpers.api import Api, running_api
 from tests.helpers.receiver import free_port, listening_socket
+from tests.helpers.service import settle
 from tracejury_collector.config import Config, parse_config
 from tracejury_collector.keys.model import new_key
 from tracejury_collector.receive.process import ReceiverSettings, run
@@ -29,9 +30,11 @@ class Stack:
     http_port: int
     grpc_address: str
     api: Api
+    database: Path
 
     def sql(self, query: str, *params: Any) -> list[list[Any]]:
-        """Return the rows of a query through the SQL door."""
+        """Return the rows of a query through the SQL door, of what was acknowledged before."""
+        settle(self.database)
         body = {"sql": query, "params": list(params), "limit": 100_000}
         answer = self.api.http.post("/api/sql", json=body)
         assert answer.status_code == 200, answer.text
@@ -45,7 +48,7 @@ def running_stack(folder: Path, **limits: Any) -> Iterator[Stack]:
     listener = listening_socket()
     http_port: int = listener.getsockname()[1]
     grpc_address = f"127.0.0.1:{free_port()}"
-    config = parse_config({"limits": limits})
+    config = parse_config({"limits": limits, "storage": str(folder / "tracejury.duckdb")})
     ready = threading.Event()
     with running_api(folder) as api:
         serving = _Serving(config, listener.detach(), grpc_address, folder / "store.sock", api)
@@ -58,6 +61,7 @@ def running_stack(folder: Path, **limits: Any) -> Iterator[Stack]:
                 http_port=http_port,
                 grpc_address=grpc_address,
                 api=api,
+                database=Path(config.storage),
             )
         finally:
             serving.end()

@@ -11,7 +11,7 @@ import duckdb
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.helpers.service import RunningService, eventually
+from tests.helpers.service import RunningService, eventually, settle
 from tracejury_collector.store.database import Database
 
 SIGNALS = ("spans", "logs")
@@ -48,7 +48,8 @@ def counted(db: Database) -> Accounts:
 
 
 def exposed(service: RunningService) -> Accounts:
-    """Return the accounts as /metrics tells them."""
+    """Return the accounts as /metrics tells them, of what was acknowledged before."""
+    settle(service.database)
     text = service.client.get(f"{service.api}/metrics").text
     return _accounts(
         {

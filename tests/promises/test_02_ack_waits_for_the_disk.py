@@ -45,14 +45,14 @@ def _frames(data: bytes) -> Iterator[tuple[int, int]]:
 def check_acknowledgements(
     seen: Sequence[Call], port: int, is_answer: Callable[[Call], bool], expected: int
 ) -> None:
-    """Check each answer: its batch was written to the log before, and then waited for."""
+    """Check each answer: its batch was written to the journal before, and then waited for."""
     written, waited, answers = False, False, 0
     for call in seen:
-        if call.target.endswith(".wal"):
+        if call.target.endswith(".segment"):
             written, waited = written or not call.is_sync, call.is_sync
         elif f":{port}->" in call.target and call.target.startswith("TCP") and is_answer(call):
             assert written, f"answer {answers}: nothing of its batch was written before"
-            assert waited, f"answer {answers}: the log was written and not waited for"
+            assert waited, f"answer {answers}: the journal was written and not waited for"
             written, waited, answers = False, False, answers + 1
     assert answers == expected
 

@@ -17,7 +17,7 @@ from tests.helpers.service import FAST, RunningService, eventually, running_serv
 from tests.promises.accounting import assert_accounts, assert_kept
 
 HEALED_S = 10.0
-CONFIG = f"{FAST}database: {{checkpoint_wal: 4194304}}\n"
+CONFIG = f"{FAST}database: {{checkpoint_wal: 4194304}}\nlimits: {{in_flight_bytes: 4194304}}\n"
 SPANS_PER_S = 2000
 ROOM = "160m"
 

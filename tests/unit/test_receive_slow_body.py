@@ -14,6 +14,7 @@ from tracejury_collector.origins import Hosts
 from tracejury_collector.receive.accounts import Accounts
 from tracejury_collector.receive.http import create_app
 from tracejury_collector.receive.ingest import Ingest
+from tracejury_collector.receive.journal import Journal
 from tracejury_collector.receive.store_client import StoreClient
 
 SCOPE: dict[str, Any] = {
@@ -32,8 +33,8 @@ SCOPE: dict[str, Any] = {
 
 async def post_slowly(folder: Path, headers: list[tuple[bytes, bytes]]) -> dict[str, Any]:
     """Return the start of the answer to a body of which the second half never comes."""
-    store = StoreClient(str(folder / "nobody.sock"), commit_s=1)
-    ingest = Ingest(store, Accounts(store), Limits())
+    store = StoreClient(str(folder / "nobody.sock"))
+    ingest = Ingest(store, Accounts(store), Limits(), Journal(folder / "journal"))
     first = [{"type": "http.request", "body": b"{", "more_body": True}]
     sent: list[dict[str, Any]] = []
 

@@ -80,6 +80,10 @@ class Config(Section):
         """Return where keys are kept: never in the database, which SQL can see."""
         return Path(self.keys.file or f"{self.storage}.keys")
 
+    def journal_folder(self) -> Path:
+        """Return where receivers keep what they acknowledged until the database holds it."""
+        return Path(f"{self.storage}.journal")
+
     def effective_rules(self) -> dict[str, RuleSpec]:
         """Return the rules in force: the configured ones, or the default jury."""
         return DEFAULT_RULES if self.rules is None else self.rules

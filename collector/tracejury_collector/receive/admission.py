@@ -38,7 +38,7 @@ class Reservation:
     def force_to(self, size: int) -> None:
         """Hold `size` bytes from now on, without waiting: others wait for it instead."""
         if size > self.size:
-            self._admission.in_flight += size - self.size
+            self._admission.hold(size - self.size)
             self.size = size
 
 
@@ -66,7 +66,7 @@ class Admission:
         try:
             yield reservation
         finally:
-            self._give_back(reservation.size)
+            self.give_back(reservation.size)
 
     async def enter(self, *, own: int, extra: int) -> None:
         """Take `extra` bytes for a request that holds `own` already.
@@ -88,6 +88,10 @@ class Admission:
                 raise Unavailable("too many requests are in flight; try again soon") from None
             raise
 
+    def hold(self, size: int) -> None:
+        """Take `size` bytes without waiting: others wait for it instead."""
+        self.in_flight += size
+
     def _fits(self, own: int, extra: int) -> bool:
         return self.in_flight <= own or self.in_flight + extra <= self._limit_bytes
 
@@ -96,9 +100,10 @@ class Admission:
             self._waiters.remove(waiter)
             self._let_in()
         else:
-            self._give_back(waiter.extra)
+            self.give_back(waiter.extra)
 
-    def _give_back(self, size: int) -> None:
+    def give_back(self, size: int) -> None:
+        """Let others have `size` bytes that were taken."""
         self.in_flight -= size
         self._let_in()
 

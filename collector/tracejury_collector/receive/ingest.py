@@ -1,4 +1,4 @@
-"""Request → decode → store → answer: what both transports call."""
+"""Request → decode → journal → answer: what both transports call."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import pyarrow as pa
-
 from tracejury_collector import failpoints
 from tracejury_collector.config import Limits
 from tracejury_collector.errors import Unavailable
@@ -18,6 +16,8 @@ from tracejury_collector.receive import replies
 from tracejury_collector.receive.accounts import Accounts
 from tracejury_collector.receive.admission import Admission, Reservation
 from tracejury_collector.receive.decompress import decompress
+from tracejury_collector.receive.handover import Handover
+from tracejury_collector.receive.journal import Entry, Journal
 from tracejury_collector.receive.otlp import Encoding, Signal, decode
 from tracejury_collector.receive.store_client import StoreClient, StoreSignal, to_ipc
 from tracejury_collector.redaction import NOTHING, Redactor
@@ -39,7 +39,7 @@ class ExportRequest:
 
 
 class _Prepared(NamedTuple):
-    payload: pa.Buffer | None
+    payload: memoryview
     rows: int
     rejected: int
     message: str
@@ -55,6 +55,7 @@ class Ingest:
         store: StoreClient,
         accounts: Accounts,
         limits: Limits,
+        journal: Journal,
         redactor: Redactor = NOTHING,
     ) -> None:
         self.limits = limits
@@ -63,9 +64,10 @@ class Ingest:
         self._requests = 0
         self._idle = asyncio.Event()
         self._idle.set()
-        self._store = store
         self._accounts = accounts
         self._admission = Admission(limit_bytes=limits.in_flight_bytes, wait_s=limits.wait)
+        self._journal = journal
+        self._handover = Handover(journal, store, self._admission)
         self._decoding = asyncio.Semaphore(_DECODERS)
         self._threads = ThreadPoolExecutor(_DECODERS, thread_name_prefix="decode")
 
@@ -96,10 +98,20 @@ class Ingest:
             if not self._requests:
                 self._idle.set()
 
+    async def hand_over(self) -> None:
+        """Bring what was acknowledged to the store, until cancelled.
+
+        What receivers left that have died is acknowledged, too.
+        """
+        for left in self._journal.left():
+            self._handover.take_over(left)
+        await self._handover.run()
+
     async def drain(self) -> None:
-        """Refuse new requests from now on; return once none is in flight."""
+        """Refuse new requests from now on; return once none is in flight or waits for the store."""
         self._draining = True
         await self._idle.wait()
+        await self._handover.drain()
 
     async def export(self, request: ExportRequest, reservation: Reservation) -> bytes:
         """Return the reply once what the request holds is on disk.
@@ -107,8 +119,8 @@ class Ingest:
         Raises: MalformedRequest, TooLarge, Unavailable
         """
         prepared = await self._prepare(request, reservation)
-        if request.signal in _STORE_SIGNALS:
-            await self._commit(_STORE_SIGNALS[request.signal], prepared, reservation.arrived_ns)
+        if request.signal in _STORE_SIGNALS and (prepared.rows or prepared.rejected):
+            await self._keep(_STORE_SIGNALS[request.signal], prepared, reservation.arrived_ns)
             failpoints.reach("receiver.acknowledging")
         return replies.success(
             request.signal, request.encoding, prepared.rejected, prepared.message
@@ -125,8 +137,7 @@ class Ingest:
             loop = asyncio.get_running_loop()
             prepared = await loop.run_in_executor(self._threads, self._decode, request)
             failpoints.reach("receiver.decoded")
-            if prepared.payload is not None:
-                reservation.force_to(len(request.body) + prepared.payload.size)
+            reservation.force_to(len(request.body) + len(prepared.payload))
             return prepared
 
     def _decode(self, request: ExportRequest) -> _Prepared:
@@ -141,31 +152,28 @@ class Ingest:
             project=request.project,
         )
         rows = decoded.table.num_rows if decoded.table is not None else 0
-        payload = to_ipc(decoded.table) if decoded.table is not None and rows else None
+        payload = memoryview(to_ipc(decoded.table) if decoded.table is not None and rows else b"")
         return _Prepared(
             payload, rows, decoded.rejected, decoded.message, decoded.reasons, decoded.redacted
         )
 
-    async def _commit(self, signal: StoreSignal, prepared: _Prepared, arrived_ns: int) -> None:
-        rows, rejected = prepared.rows, prepared.rejected
+    async def _keep(self, signal: StoreSignal, prepared: _Prepared, arrived_ns: int) -> None:
+        header = {
+            "signal": signal,
+            "rows": prepared.rows,
+            "rejected": prepared.rejected,
+            "reasons": prepared.reasons,
+            "redacted": prepared.redacted,
+            "arrived_ns": arrived_ns,
+        }
         try:
-            if prepared.payload is not None:
-                await self._store.append(
-                    signal,
-                    prepared.payload,
-                    rows=rows,
-                    rejected=rejected,
-                    arrived_ns=arrived_ns,
-                    redacted=prepared.redacted,
-                    reasons=prepared.reasons,
-                )
-            elif rejected:
-                async with asyncio.timeout(self.limits.commit):
-                    await self._store.account(signal, rejected=rejected, reasons=prepared.reasons)
+            async with asyncio.timeout(self.limits.commit):
+                await self._handover.keep(Entry(header, prepared.payload))
         except (Unavailable, TimeoutError) as error:
-            self._accounts.shed_items(signal, rows + rejected)
-            raise Unavailable(str(error) or "the store did not answer in time") from error
+            self._accounts.shed_items(signal, prepared.rows + prepared.rejected)
+            raise Unavailable(str(error) or "the disk did not answer in time") from error
 
     def close(self) -> None:
-        """Stop the decoders."""
+        """Stop the decoders, and leave what is in the journal to the next receiver."""
+        self._journal.close()
         self._threads.shutdown(wait=False, cancel_futures=True)

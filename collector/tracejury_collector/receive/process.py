@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from tracejury_collector.origins import Hosts
 from tracejury_collector.receive import grpc, http, refusals, unread
 from tracejury_collector.receive.accounts import Accounts
 from tracejury_collector.receive.ingest import Ingest
+from tracejury_collector.receive.journal import Journal
 from tracejury_collector.receive.store_client import StoreClient
 from tracejury_collector.redaction import Redactor
 
@@ -43,25 +45,27 @@ class ReceiverSettings:
 async def run(settings: ReceiverSettings, stop: asyncio.Event) -> None:
     """Serve both ports until `stop` is set; then answer what is in flight and return."""
     limits = settings.config.limits
-    store = StoreClient(settings.store_socket, commit_s=limits.commit)
+    store = StoreClient(settings.store_socket)
     accounts = Accounts(store)
-    ingest = Ingest(store, accounts, limits, Redactor(settings.config.redact))
+    journal = Journal(settings.config.journal_folder())
+    ingest = Ingest(store, accounts, limits, journal, Redactor(settings.config.redact))
     keys = KeyRing(
         settings.config.key_file(), required=settings.keys_required, own=settings.own_key
     )
     await store.start()
     end = asyncio.Event()
+    carrying = asyncio.create_task(ingest.hand_over(), name="handover")
     reporting = {
         asyncio.create_task(accounts.keep_reporting(end), name="accounts"),
         asyncio.create_task(unread.keep_reporting(store, end), name="unread"),
         asyncio.create_task(refusals.keep_reporting(keys.refusals, store, end), name="refusals"),
     }
     try:
-        await _serve(settings, ingest, store, keys, stop)
+        await _serve(settings, ingest, keys, stop, carrying)
         end.set()
         await asyncio.wait(reporting, timeout=_LAST_REPORT_S)
     finally:
-        for task in reporting:
+        for task in (*reporting, carrying):
             task.cancel()
         await store.close()
         ingest.close()
@@ -70,9 +74,9 @@ async def run(settings: ReceiverSettings, stop: asyncio.Event) -> None:
 async def _serve(
     settings: ReceiverSettings,
     ingest: Ingest,
-    store: StoreClient,
     keys: KeyRing,
     stop: asyncio.Event,
+    carrying: asyncio.Task[None],
 ) -> None:
     grpc_server = grpc.create_server(ingest, keys, settings.grpc_address)
     listen = settings.config.listen
@@ -86,12 +90,12 @@ async def _serve(
         while not http_server.started and not serving.done():
             await asyncio.sleep(_START_POLL_S)
         settings.ready()
-        await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({serving, stopping, carrying}, return_when=asyncio.FIRST_COMPLETED)
+        if carrying.done():
+            carrying.result()  # it never ends by itself: what it raised ends the process
     finally:
         stopping.cancel()
-        try:
+        with contextlib.suppress(TimeoutError):  # what is left then waits in the journal
             await asyncio.wait_for(ingest.drain(), _DRAIN_S)
-        except TimeoutError:
-            await store.close()
         http_server.should_exit = True
         await asyncio.gather(serving, grpc_server.stop(_CLOSE_S))

@@ -48,9 +48,8 @@ class _Pending:
 class StoreClient:
     """One connection to the store on which many requests wait at the same time."""
 
-    def __init__(self, path: str, *, commit_s: float) -> None:
+    def __init__(self, path: str) -> None:
         self._path = path
-        self._commit_s = commit_s
         self._ids = itertools.count(1)
         self._pending: dict[int, _Pending] = {}
         self._writer: asyncio.StreamWriter | None = None
@@ -75,7 +74,7 @@ class StoreClient:
     async def append(
         self,
         signal: StoreSignal,
-        payload: pa.Buffer,
+        payload: bytes | memoryview,
         *,
         rows: int,
         rejected: int,
@@ -86,8 +85,9 @@ class StoreClient:
         """Return what became of the rows in `payload` (an Arrow IPC stream) once committed.
 
         `redacted` says what was taken out of them, by name; `reasons`, why others were rejected.
+        It waits for as long as the store is away.
 
-        Raises: Unavailable when the store did not commit in time.
+        Raises: Unavailable when the client is closed, or the store cannot take it now.
         """
         header = {
             "op": "append",
@@ -98,7 +98,7 @@ class StoreClient:
             "redacted": redacted,
             "reasons": reasons,
         }
-        answer = await self._request(header, memoryview(payload), self._commit_s)
+        answer = await self._request(header, memoryview(payload))
         return Appended(stored=answer["stored"], duplicate=answer["duplicate"])
 
     async def account(
@@ -124,25 +124,23 @@ class StoreClient:
             "shed": shed,
             "shed_requests": shed_requests,
         }
-        await self._request(header, memoryview(b""), None)
+        await self._request(header, memoryview(b""))
 
     async def note_unread(self, payload: bytes) -> None:
         """Report what no dialect reads (JSON, see the store's end); returns once it is counted.
 
         Raises: Unavailable when the client is closed, or the store cannot take it now.
         """
-        await self._request({"op": "unread"}, memoryview(payload), None)
+        await self._request({"op": "unread"}, memoryview(payload))
 
     async def note_refused(self, counts: Mapping[Reason, int]) -> None:
         """Report requests that were refused because of who made them, by why.
 
         Raises: Unavailable when the client is closed, or the store cannot take it now.
         """
-        await self._request({"op": "refused", "counts": counts}, memoryview(b""), None)
+        await self._request({"op": "refused", "counts": counts}, memoryview(b""))
 
-    async def _request(
-        self, header: dict[str, Any], payload: memoryview, wait_s: float | None
-    ) -> dict[str, Any]:
+    async def _request(self, header: dict[str, Any], payload: memoryview) -> dict[str, Any]:
         if self._closed:
             raise _closing()
         number = next(self._ids)
@@ -150,13 +148,10 @@ class StoreClient:
         pending = _Pending(header={**header, "id": number}, payload=payload, answer=answer)
         self._pending[number] = pending
         try:
-            async with asyncio.timeout(wait_s):
-                self._send(pending)
-                reply = await answer
-        except TimeoutError:
-            raise Unavailable("the store did not commit in time; try again soon") from None
+            self._send(pending)
+            reply = await answer
         finally:
-            self._pending.pop(number, None)
+            self._pending.pop(number)
         if reply["op"] != "failed":
             return reply
         if reply["retry"]:

@@ -244,10 +244,10 @@ class Appender:
         with self._db.read() as cursor:
             last = cursor.execute(statement("last_row")).fetchone()
             last_seq, last_ns = last if last else (0, 0)
-            since = [last_seq - WINDOW_ROWS, self._now_ns() - WINDOW_NS]
+            since = [last_seq - WINDOW_ROWS, last_ns - WINDOW_NS]
             columns = cursor.execute(statement("recent_hashes"), since).fetchnumpy()
         high, low = (np.asarray(columns[name], dtype=np.uint64) for name in ("high", "low"))
-        self._window.load(high, low, last_ns)
+        self._window.load(high, low, self._now_ns())  # the time that nobody received does not count
         return last_seq + 1, last_ns
 
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
 
+from tracejury_collector import files
 from tracejury_collector.config import StorageSettings
 from tracejury_collector.errors import ConfigError, Damaged, InUse, ShortOfMemory, Unavailable
+from tracejury_collector.files import ASIDE, aside_name
 
 _log = logging.getLogger(__name__)
-
-ASIDE = ".damaged-"
-"""Between the name of a file that was set aside and when that was."""
 
 CATALOG = "tracejury"
 """The database's name inside DuckDB; each new connection has to `USE` it."""
@@ -175,20 +173,14 @@ def log_files(path: str) -> list[str]:
 
 def sync(path: str) -> None:
     """Have the file, and its name, written to the disk."""
-    for name in (path, str(Path(path).absolute().parent)):
-        handle = os.open(name, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    for name in (path, Path(path).absolute().parent):
+        files.sync(name)
 
 
 def set_aside(paths: Sequence[str], reason: BaseException) -> None:
     """Rename the files, so that they are kept and nobody opens them."""
-    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     for path in filter(os.path.exists, paths):
-        target = f"{path}{ASIDE}{stamp}"
-        Path(path).rename(target)
+        target = Path(path).rename(aside_name(path))
         _log.critical("%s does not open and was set aside as %s: %s", path, target, reason)
 
 
