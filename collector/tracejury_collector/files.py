@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from pathlib import Path
+
+from tracejury_collector.errors import Unavailable
+
+MIN_FREE_BYTES = 64 << 20
+"""Below this much free space nothing is written any more; reads go on."""
 
 ASIDE = ".damaged-"
 """Between the name of a file that was set aside and when that was."""
@@ -17,6 +23,16 @@ def sync(path: str | Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def check_room(path: str | Path) -> None:
+    """Raise Unavailable when the disk is too full to write beside `path`."""
+    free = shutil.disk_usage(Path(path).absolute().parent).free
+    if free < MIN_FREE_BYTES:
+        raise Unavailable(
+            f"only {free >> 20} MiB are free beside {str(path)!r}; "
+            f"nothing is stored below {MIN_FREE_BYTES >> 20} MiB"
+        )
 
 
 def aside_name(path: str | Path) -> Path:

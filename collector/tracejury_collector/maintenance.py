@@ -22,11 +22,11 @@ from tracejury_collector.errors import (
     NotFound,
     Unavailable,
 )
+from tracejury_collector.files import MIN_FREE_BYTES
 from tracejury_collector.maintenance_log import MAX_PAUSE_S, Job, JobLog, Kind
 from tracejury_collector.store.compaction import SWAP_S, Compaction
 from tracejury_collector.store.copying import remove_file
 from tracejury_collector.store.database import Database
-from tracejury_collector.store.instance import MIN_FREE_BYTES
 from tracejury_collector.store.snapshots import count_all, write_snapshot
 from tracejury_collector.store.storage import Space, measure_space
 

@@ -125,8 +125,9 @@ def test_a_python_exporter_loses_nothing_in_a_short_overload(
 ) -> None:
     with running_receiver(tmp_path, in_flight_bytes=10, wait="50ms") as receiver:
         receiver.call(receiver.store.hold.clear)
-        fill = {"content": encoded(request_of(make_span()), "protobuf"), "headers": PROTOBUF}
-        assert httpx.post(f"{receiver.http_url}/v1/traces", **fill).status_code == 200
+        fill = encoded(request_of(make_span()), "protobuf")
+        url = f"{receiver.http_url}/v1/traces"
+        assert httpx.post(url, content=fill, headers=PROTOBUF).status_code == 200
         opening = threading.Timer(1.5, receiver.call, [receiver.store.hold.set])
         opening.start()
         send_trace(make_exporter(receiver))

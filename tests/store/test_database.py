@@ -15,8 +15,9 @@ import pytest
 
 from tests.helpers.databases import SETTINGS, fetch, open_database
 from tests.helpers.store import span_row, span_table
+from tracejury_collector import files
 from tracejury_collector.errors import ConfigError, Unavailable
-from tracejury_collector.store import instance, migrate
+from tracejury_collector.store import migrate
 from tracejury_collector.store.append import Appender
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.migrate import Migration, migrations
@@ -124,7 +125,7 @@ def test_a_full_disk_refuses_writes_and_keeps_reading(
 ) -> None:
     with open_database(tmp_path / "db") as db:
         db.write(lambda c: _insert("a", c)).result()
-        monkeypatch.setattr(instance, "MIN_FREE_BYTES", 1 << 60)
+        monkeypatch.setattr(files, "MIN_FREE_BYTES", 1 << 60)
         with pytest.raises(Unavailable, match="free"):
             db.write(lambda c: _insert("b", c)).result()
         assert _names(db) == ["a"]

@@ -57,7 +57,9 @@ class Limits(Section):
         description="deepest nesting of an attribute value; deeper is rejected",
     )
     in_flight_bytes: Bytes = Field(
-        default=128 << 20, description="request bytes held at one time before new ones wait"
+        default=128 << 20,
+        description="bytes of requests, and of rows that wait for the store, held at one time "
+        "before new requests wait",
     )
     wait: Seconds = Field(
         default=2.0,
@@ -65,7 +67,7 @@ class Limits(Section):
     )
     commit: Seconds = Field(
         default=8.0,
-        description="how long a request waits for its commit before it is refused, in seconds",
+        description="how long a request waits for the disk before it is refused, in seconds",
     )
 
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 import orjson
 
 from tracejury_collector.errors import Unavailable
-from tracejury_collector.files import aside_name, sync
+from tracejury_collector.files import aside_name, check_room, sync
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -169,7 +169,7 @@ class Journal:
             try:
                 segment = await self._roomy()
                 await self._in_thread(_append, segment, [write.data for write in group])
-            except OSError as error:
+            except (OSError, Unavailable) as error:
                 self._turn_over(None)
                 _fail(group, error)
                 continue
@@ -201,7 +201,7 @@ class Journal:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call)
 
 
-def _fail(group: Sequence[_Write], error: OSError) -> None:
+def _fail(group: Sequence[_Write], error: OSError | Unavailable) -> None:
     _log.error("the journal cannot be written: %s", error)
     for write in group:
         if not write.written.done():
@@ -232,7 +232,11 @@ def _number(path: Path) -> int:
 
 
 def _append(segment: Segment, parts: Sequence[bytes]) -> None:
-    """Write the parts one after the other and wait for the disk; else leave none of them."""
+    """Write the parts one after the other and wait for the disk; else leave none of them.
+
+    Raises: OSError, Unavailable
+    """
+    check_room(segment.path.parent)
     data = memoryview(b"".join(parts))
     try:
         rest = data

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import shutil
 import struct
 import threading
 import time
@@ -24,6 +23,7 @@ from tracejury_collector.errors import (
     ShortOfMemory,
     Unavailable,
 )
+from tracejury_collector.files import check_room
 from tracejury_collector.store.foreign import refuse_foreign, witness_of
 from tracejury_collector.store.migrate import migrate
 from tracejury_collector.store.opening import (
@@ -38,9 +38,6 @@ from tracejury_collector.store.opening import (
 )
 
 _log = logging.getLogger(__name__)
-
-MIN_FREE_BYTES = 64 << 20
-"""Below this much free space nothing is written any more; reads go on."""
 
 _WITNESS = struct.Struct(">QQQ")
 _WITNESS_OF_OLD = struct.Struct(">Q")
@@ -226,12 +223,7 @@ class Instance:
 
     def check_room(self) -> None:
         """Raise Unavailable when the disk is too full to write."""
-        free = shutil.disk_usage(Path(self.path).absolute().parent).free
-        if free < MIN_FREE_BYTES:
-            raise Unavailable(
-                f"only {free >> 20} MiB are free beside {self.path!r}; "
-                f"nothing is stored below {MIN_FREE_BYTES >> 20} MiB"
-            )
+        check_room(self.path)
 
     def last_commit(self) -> tuple[int, str]:
         """Return (number of the last commit, counters as JSON) as they stand on disk."""

@@ -1,0 +1,219 @@
+"""The receiver's journal: entries on the disk, taken over after a death, set aside when damaged."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tracejury_collector.errors import Unavailable
+from tracejury_collector.receive import journal as journaling
+from tracejury_collector.receive.journal import Entry, Journal, Segment, pack, unpack
+
+ENTRIES = st.lists(
+    st.builds(
+        Entry,
+        st.dictionaries(st.text(max_size=8), st.integers(0, 1 << 32), max_size=3),
+        st.binary(max_size=64),
+    ),
+    max_size=6,
+)
+
+
+def plain(entries: list[Entry]) -> list[Entry]:
+    """Return the entries with their payloads as bytes."""
+    return [Entry(entry.header, bytes(entry.payload)) for entry in entries]
+
+
+def numbered(number: int, size: int = 10) -> bytes:
+    """Return a packed entry that tells its number."""
+    return pack(Entry({"n": number}, bytes(size)))
+
+
+def run(folder: Path, work: Callable[[Journal], Awaitable[object]]) -> None:
+    """Do the work on a journal of the folder, and close it."""
+
+    async def inside() -> None:
+        journal = Journal(folder)
+        try:
+            await work(journal)
+        finally:
+            journal.close()
+
+    asyncio.run(inside())
+
+
+def left_in(folder: Path) -> list[int]:
+    """Return the numbers of the entries that a new journal of the folder takes over."""
+    found: list[int] = []
+
+    async def look(journal: Journal) -> None:
+        found.extend(entry.header["n"] for left in journal.left() for entry in left.entries)
+
+    run(folder, look)
+    return found
+
+
+def files(folder: Path) -> dict[str, int]:
+    """Return the sizes of the files of the folder."""
+    return {path.name: path.stat().st_size for path in folder.iterdir()}
+
+
+@settings(deadline=None)
+@given(ENTRIES)
+def test_what_is_packed_is_unpacked(entries: list[Entry]) -> None:
+    data = b"".join(map(pack, entries))
+    found, end = unpack(memoryview(data))
+    assert (plain(found), end) == (entries, len(data))
+
+
+@settings(deadline=None)
+@given(ENTRIES.filter(bool), st.data())
+def test_a_segment_that_is_cut_short_gives_the_entries_before_the_cut(
+    entries: list[Entry], data: st.DataObject
+) -> None:
+    packed = list(map(pack, entries))
+    whole = b"".join(packed)
+    cut = data.draw(st.integers(0, len(whole) - 1))
+    found, end = unpack(memoryview(whole[:cut]))
+    ends = [sum(map(len, packed[: n + 1])) for n in range(len(packed))]
+    kept = [n for n in ends if n <= cut]
+    assert (plain(found), end) == (entries[: len(kept)], kept[-1] if kept else 0)
+
+
+@settings(deadline=None)
+@given(ENTRIES.filter(bool), st.data())
+def test_a_flipped_bit_costs_no_entry_before_it(entries: list[Entry], data: st.DataObject) -> None:
+    packed = list(map(pack, entries))
+    whole = bytearray(b"".join(packed))
+    at = data.draw(st.integers(0, len(whole) - 1))
+    whole[at] ^= 1 << data.draw(st.integers(0, 7))
+    found, _ = unpack(memoryview(whole))
+    sound = next(n for n in range(len(packed)) if at < sum(map(len, packed[: n + 1])))
+    assert plain(found) == entries[:sound]
+
+
+def test_what_is_not_forgotten_is_taken_over_in_order(tmp_path: Path) -> None:
+    async def write(journal: Journal) -> None:
+        for number in range(3):
+            await journal.append(numbered(number))
+
+    run(tmp_path / "journal", write)
+    assert left_in(tmp_path / "journal") == [0, 1, 2]
+    assert left_in(tmp_path / "journal") == [0, 1, 2], "looking takes nothing away"
+
+
+def test_a_segment_is_cleared_when_all_of_it_is_forgotten(tmp_path: Path) -> None:
+    async def write(journal: Journal) -> None:
+        first, second = [await journal.append(numbered(number)) for number in range(2)]
+        journal.forget(first)
+        assert files(tmp_path / "journal")[first.path.name] == 2 * len(numbered(0))
+        journal.forget(second)
+        third = await journal.append(numbered(2))
+        assert files(tmp_path / "journal") == {third.path.name: len(numbered(2))}
+        journal.forget(third)
+
+    run(tmp_path / "journal", write)
+    assert files(tmp_path / "journal") == {}
+
+
+def test_what_waits_at_the_same_time_shares_one_sync(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    really = os.fdatasync
+
+    def counting(handle: int) -> None:
+        synced.append(handle)
+        really(handle)
+
+    monkeypatch.setattr(os, "fdatasync", counting)
+
+    async def write(journal: Journal) -> None:
+        await asyncio.gather(*(journal.append(numbered(number)) for number in range(50)))
+
+    run(tmp_path / "journal", write)
+    assert len(synced) == 1
+    assert left_in(tmp_path / "journal") == [*range(50)]
+
+
+def test_large_segments_are_followed_by_new_ones_and_go_when_they_are_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journaling, "SEGMENT_BYTES", 1000)
+
+    async def write(journal: Journal) -> None:
+        segments = [await journal.append(numbered(number, 400)) for number in range(6)]
+        assert len(files(tmp_path / "journal")) == 2
+        for segment in segments[:3]:
+            journal.forget(segment)
+
+    run(tmp_path / "journal", write)
+    assert left_in(tmp_path / "journal") == [3, 4, 5]
+
+
+def test_segments_that_another_process_holds_are_left_to_it(tmp_path: Path) -> None:
+    async def write(journal: Journal) -> None:
+        await journal.append(numbered(1))
+        other = Journal(tmp_path / "journal")
+        assert list(other.left()) == []
+        await other.append(numbered(2))
+        other.close()
+
+    run(tmp_path / "journal", write)
+    assert left_in(tmp_path / "journal") == [1, 2]
+
+
+def test_damage_is_set_aside_and_what_lies_before_it_is_taken_over(tmp_path: Path) -> None:
+    async def write(journal: Journal) -> None:
+        for number in range(3):
+            await journal.append(numbered(number))
+
+    folder = tmp_path / "db.journal"
+    run(folder, write)
+    (segment,) = folder.iterdir()
+    data = bytearray(segment.read_bytes())
+    data[2 * len(numbered(0)) + 5] ^= 1
+    segment.write_bytes(data)
+    assert left_in(folder) == [0, 1]
+    (aside,) = tmp_path.glob("db.journal.damaged-*")
+    assert aside.read_bytes() == data[2 * len(numbered(0)) :]
+    assert left_in(folder) == [0, 1], "the sound entries wait until they are forgotten"
+
+
+def test_a_disk_that_fails_costs_what_was_being_written_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def write(journal: Journal) -> None:
+        await journal.append(numbered(1))
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fdatasync", _fail)
+            with pytest.raises(Unavailable, match="No space"):
+                await journal.append(numbered(2))
+        await journal.append(numbered(3))
+
+    run(tmp_path / "journal", write)
+    assert left_in(tmp_path / "journal") == [1, 3]
+
+
+def test_other_files_in_the_folder_are_left_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "journal"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("mine")
+    (folder / "x.segment").write_bytes(b"")
+
+    async def write(journal: Journal) -> Segment:
+        return await journal.append(numbered(1))
+
+    run(folder, write)
+    assert left_in(folder) == [1]
+    assert (folder / "notes.txt").read_text() == "mine"
+
+
+def _fail(_handle: int) -> None:
+    raise OSError(28, "No space left on device")
