@@ -41,6 +41,11 @@ class Stack:
         rows: list[list[Any]] = answer.json()["rows"]
         return rows
 
+    def finish(self) -> None:
+        """Let the time pass that finishes every trace of what was acknowledged, and finish them."""
+        settle(self.database)
+        self.api.finish()
+
 
 @contextmanager
 def running_stack(folder: Path, **limits: Any) -> Iterator[Stack]:

@@ -102,7 +102,7 @@ def test_hostile_values_are_stored_and_shown(
 
 def _assert_shown(stack: Stack, trace_id: bytes) -> dict[str, Any]:
     stack.api.clock.now_ns += IDLE_NS  # some have no root that ended
-    stack.api.finish()
+    stack.finish()
     shown = stack.api.http.get(f"/api/traces/{trace_id.hex()}")
     assert shown.status_code == 200
     assert stack.api.get(f"/api/traces/{trace_id.hex()}/explain")["lines"]

@@ -62,7 +62,7 @@ def test_every_field_of_every_pair_of_choices_comes_back(
     assert len(expected) >= 30
     for found, wanted in zip(stored(stack, trace_id), expected, strict=True):
         assert found == wanted
-    stack.api.finish()
+    stack.finish()
     shown = stack.api.get(f"/api/traces/{trace_id.hex()}")["spans"]
     by_id = {span["span_id"]: span for span in shown}
     assert {span_id: by_id[span_id]["attributes"] for span_id in by_id} == {
@@ -126,7 +126,7 @@ def assert_comes_back(
     for part in range(parts):
         reply = client.send(transport, request_of(*spans[part::parts]))
         assert (reply.code, reply.rejected) == (0, 0), reply.message
-    stack.api.finish()
+    stack.finish()
     shown = stack.api.get(f"/api/traces/{trace_id.hex()}")
     assert shown["status"] == "complete"
     found = {

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.senders import SPANS_PER_TRACE, trace_request
-from tests.helpers.service import FAST, RunningService, eventually, running_service
+from tests.helpers.service import FAST, RunningService, eventually, running_service, settle
 from tests.promises.accounting import Accounts, assert_accounts, assert_kept
 
 PROTOBUF = {"content-type": "application/x-protobuf"}
@@ -39,7 +39,9 @@ def send_of_everything(service: RunningService, first: int) -> None:
     """Send what is stored, what is there already, what is rejected, and more than is taken."""
     bodies = [trace_request(number) for number in range(first, first + TRACES)]
     for body in [*bodies, *bodies]:
+        settle(service.database)  # there is room for one at a time
         assert post(service, "/v1/traces", content=body, headers=PROTOBUF) == 200
+    settle(service.database)
     good, bad = f"{first:032x}", "0" * 32
     assert post(service, "/v1/traces", json=spans(good, bad, "no id")) == 200
     assert post(service, "/v1/logs", json=records(good, bad)) == 200

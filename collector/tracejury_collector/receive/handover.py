@@ -27,8 +27,10 @@ _log = logging.getLogger(__name__)
 BATCH_ROWS = 16_384
 BATCH_BYTES = 16 << 20
 FULL_ROWS = 2_048
-EVERY_S = 0.1
-"""Batches below `FULL_ROWS` are begun this far apart: a commit costs the same for few rows."""
+REST = 2.0
+"""After a batch the next one below `FULL_ROWS` waits for this many times as long as that took: a
+commit costs the same for few rows."""
+LONGEST_REST_S = 0.2
 
 _RETRY_S = 0.25
 _SIGNALS: tuple[StoreSignal, ...] = ("spans", "logs")
@@ -138,8 +140,10 @@ class Handover:
             await lane.news.wait()
             if lane.rows < FULL_ROWS:
                 await asyncio.sleep(max(0.0, due_s - time.monotonic()))
-            due_s = time.monotonic() + EVERY_S
+            began_s = time.monotonic()
             await self._carry(signal, lane.take())
+            ended_s = time.monotonic()
+            due_s = ended_s + min(REST * (ended_s - began_s), LONGEST_REST_S)
             lane.carried = 0
             if not any(each.waiting or each.carried for each in self._lanes.values()):
                 self._emptied.set()
