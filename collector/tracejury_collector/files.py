@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import time
@@ -23,6 +24,15 @@ def sync(path: str | Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def folder_bytes(path: Path) -> int:
+    """Return the size of the files in a folder, which may come and go; 0 where there is none."""
+    total = 0
+    for file in path.glob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            total += file.stat().st_size
+    return total
 
 
 def check_room(path: str | Path) -> None:

@@ -15,7 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from tests.helpers.otlp import encoded, export_traces, make_span, request_of
 from tests.helpers.receiver import RunningReceiver, running_receiver
-from tests.helpers.service import journaled_bytes
+from tracejury_collector.files import folder_bytes
 
 PROTOBUF = {"content-type": "application/x-protobuf"}
 
@@ -167,6 +167,6 @@ def test_a_store_that_never_answers_does_not_keep_the_receiver_from_stopping(
         receiver.drain()
         receiver.thread.join(10)
         assert not receiver.thread.is_alive()
-        assert journaled_bytes(receiver.journal)
+        assert folder_bytes(receiver.journal)
     with running_receiver(tmp_path) as successor:
         assert [row["name"] for row in successor.rows()] == ["span 1"]

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.helpers.fake_store import FakeStore, fake_store
-from tests.helpers.service import journaled_bytes
 from tracejury_collector.config import Config, parse_config
+from tracejury_collector.files import folder_bytes
 from tracejury_collector.keys.model import new_key
 from tracejury_collector.receive.process import ReceiverSettings, run
 
@@ -73,7 +73,7 @@ class RunningReceiver:
 
     def settle(self) -> None:
         """Wait until the store has all that was acknowledged."""
-        self.wait_for(lambda: not journaled_bytes(self.journal))
+        self.wait_for(lambda: not folder_bytes(self.journal))
 
     def drain(self) -> None:
         """Tell the receiver to stop, without waiting for it."""

@@ -19,6 +19,7 @@ import httpx
 import psutil
 
 from tests.helpers.databases import lay_out
+from tracejury_collector.files import folder_bytes
 
 FAST = "completion: {after_root: 300ms, idle: 1s, tick: 50ms}\n"
 
@@ -123,17 +124,8 @@ def settle(database: Path, timeout_s: float = 2) -> None:
     """Wait until the database holds all that is in the journal; under load that is never so."""
     folder = Path(f"{database}.journal")
     deadline_s = time.monotonic() + timeout_s
-    while time.monotonic() < deadline_s and journaled_bytes(folder):
+    while time.monotonic() < deadline_s and folder_bytes(folder):
         time.sleep(0.005)
-
-
-def journaled_bytes(folder: Path) -> int:
-    """Return how much a journal holds that is not in the database."""
-    total = 0
-    for file in folder.glob("*"):
-        with contextlib.suppress(FileNotFoundError):
-            total += file.stat().st_size
-    return total
 
 
 def free_ports(count: int) -> list[int]:

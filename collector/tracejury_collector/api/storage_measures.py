@@ -8,6 +8,7 @@ from prometheus_client.core import Metric
 
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.storage import deleted_traces
+from tracejury_collector.files import folder_bytes
 from tracejury_collector.metrics import counter, gauge, gauges
 from tracejury_collector.store.opening import files_aside
 from tracejury_collector.store.storage import measure_space
@@ -22,12 +23,14 @@ def storage_metrics(context: ApiContext) -> Iterator[Metric]:
         ("used",): space.used_bytes,
         ("live",): space.live_bytes,
         ("disk_free",): space.disk_free_bytes,
+        ("journal",): folder_bytes(context.config.journal_folder()),
     }
     limit = context.config.retention.size
     yield gauges(
         "tracejury_storage_bytes",
         "Size of the database file, of its log, of its blocks in use, of what lives in "
-        "them, and what the disk has left; limit: what may live in it.",
+        "them, of what was acknowledged and is not in it yet, and what the disk has left; limit: "
+        "what may live in it.",
         ["what"],
         sizes | ({("limit",): limit} if limit else {}),
     )

@@ -57,7 +57,7 @@ class Limits(Section):
         description="deepest nesting of an attribute value; deeper is rejected",
     )
     in_flight_bytes: Bytes = Field(
-        default=128 << 20,
+        default=64 << 20,
         description="bytes of requests, and of rows that wait for the store, held at one time "
         "before new requests wait",
     )
