@@ -24,6 +24,12 @@ def post(service: RunningService, path: str, **request: Any) -> int:
     return service.client.post(f"{service.otlp_http}{path}", **request).status_code
 
 
+def alone(service: RunningService, path: str, **request: Any) -> int:
+    """Send a request when no other is held."""
+    settle(service.database)
+    return post(service, path, **request)
+
+
 def spans(*ids: str) -> dict[str, Any]:
     """Return a request of spans with these trace ids, some of which may be none."""
     each = [{"traceId": i, "spanId": f"{n:016x}", "name": BIG} for n, i in enumerate(ids, 1)]
@@ -39,14 +45,12 @@ def send_of_everything(service: RunningService, first: int) -> None:
     """Send what is stored, what is there already, what is rejected, and more than is taken."""
     bodies = [trace_request(number) for number in range(first, first + TRACES)]
     for body in [*bodies, *bodies]:
-        settle(service.database)  # there is room for one at a time
-        assert post(service, "/v1/traces", content=body, headers=PROTOBUF) == 200
-    settle(service.database)
+        assert alone(service, "/v1/traces", content=body, headers=PROTOBUF) == 200
     good, bad = f"{first:032x}", "0" * 32
-    assert post(service, "/v1/traces", json=spans(good, bad, "no id")) == 200
-    assert post(service, "/v1/logs", json=records(good, bad)) == 200
-    assert post(service, "/v1/metrics", json={"resourceMetrics": []}) == 200
-    assert post(service, "/v1/traces", content=b"no OTLP", headers=PROTOBUF) == 400
+    assert alone(service, "/v1/traces", json=spans(good, bad, "no id")) == 200
+    assert alone(service, "/v1/logs", json=records(good, bad)) == 200
+    assert alone(service, "/v1/metrics", json={"resourceMetrics": []}) == 200
+    assert alone(service, "/v1/traces", content=b"no OTLP", headers=PROTOBUF) == 400
     crowd = [spans(f"{first * 1000 + n:032x}") for n in range(CROWD)]
     with ThreadPoolExecutor(CROWD) as pool:
         codes = set(pool.map(lambda body: post(service, "/v1/traces", json=body), crowd))

@@ -1,0 +1,118 @@
+"""From the journal to the store: batches, what the store refuses, and what was left by others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pyarrow as pa
+import pytest
+
+from tests.helpers.otlp import encoded, make_span, request_of
+from tests.helpers.receiver import RunningReceiver, running_receiver
+from tracejury_collector.config import Limits
+from tracejury_collector.receive.journal import Entry, pack
+from tracejury_collector.receive.otlp import decode
+from tracejury_collector.receive.store_client import to_ipc
+
+PROTOBUF = {"content-type": "application/x-protobuf"}
+
+
+def post(receiver: RunningReceiver, *numbers: int) -> None:
+    """Send a request of these spans, which is taken."""
+    body = encoded(request_of(*map(make_span, numbers)), "protobuf")
+    answer = httpx.post(f"{receiver.http_url}/v1/traces", content=body, headers=PROTOBUF)
+    assert answer.status_code == 200
+
+
+def appends(receiver: RunningReceiver) -> list[int]:
+    """Return how many rows each batch had that went to the store."""
+    receiver.settle()
+    return [each["rows"] for each in receiver.store.requests if each["op"] == "append"]
+
+
+def entry(number: int, **changes: Any) -> Entry:
+    """Return one span as it lies in a journal, its header with changes."""
+    body = encoded(request_of(make_span(number)), "protobuf")
+    table = decode("traces", "protobuf", body, Limits()).table
+    assert table
+    header = {"signal": "spans", "rows": 1, "rejected": 0, "reasons": {}, "redacted": {}}
+    return Entry({**header, "arrived_ns": 1, **changes}, bytes(to_ipc(table)))
+
+
+def leave(folder: Path, *entries: Entry) -> None:
+    """Put entries where a receiver that died would have left them."""
+    journal = folder / "tracejury.duckdb.journal"
+    journal.mkdir()
+    (journal / "000000000007.segment").write_bytes(b"".join(map(pack, entries)))
+
+
+def test_what_comes_while_the_store_commits_goes_to_it_in_one_batch(tmp_path: Path) -> None:
+    with running_receiver(tmp_path) as receiver:
+        receiver.call(receiver.store.hold.clear)
+        post(receiver, 1)
+        receiver.wait_for(lambda: receiver.store.requests)
+        for number in range(2, 12):
+            post(receiver, number)
+        receiver.call(receiver.store.hold.set)
+        assert appends(receiver) == [1, 10]
+        assert {row["name"] for row in receiver.rows()} == {f"span {n}" for n in range(1, 12)}
+
+
+def test_a_request_that_the_store_refuses_for_good_is_set_aside_and_counted(tmp_path: Path) -> None:
+    with running_receiver(tmp_path) as receiver:
+        answer = receiver.store.answer
+
+        def refuse_three(header: dict[str, Any]) -> dict[str, Any] | None:
+            if header["op"] == "append" and header["rows"] >= 3:
+                return {"op": "failed", "id": header["id"], "error": "no", "retry": False}
+            return answer(header)
+
+        receiver.store.answer = refuse_three
+        receiver.call(receiver.store.hold.clear)
+        post(receiver, 1)
+        receiver.wait_for(lambda: receiver.store.requests)
+        post(receiver, 2)
+        post(receiver, 3, 4, 5)
+        post(receiver, 6)
+        receiver.call(receiver.store.hold.set)
+        assert appends(receiver) == [1, 5, 1, 3, 1], "together, then one by one"
+        assert receiver.store.accounts["spans"]["rejected"] == 3
+        (aside,) = tmp_path.glob("tracejury.duckdb.journal.damaged-*")
+        assert b"span 4" in aside.read_bytes()
+
+
+def test_what_a_receiver_left_goes_to_the_store_before_anything_new(tmp_path: Path) -> None:
+    leave(tmp_path, entry(1), entry(2))
+    with running_receiver(tmp_path) as receiver:
+        assert [row["name"] for row in receiver.rows()] == ["span 1", "span 2"]
+        assert list(receiver.journal.iterdir()) == []
+
+
+def test_what_another_version_left_gets_the_columns_of_this_one(tmp_path: Path) -> None:
+    found = entry(1)
+    table = pa.ipc.open_stream(pa.py_buffer(found.payload)).read_all()
+    older = table.drop_columns(["model"]).append_column("gone", pa.array(["x"]))
+    leave(tmp_path, Entry(found.header, bytes(to_ipc(older))))
+    with running_receiver(tmp_path) as receiver:
+        (row,) = receiver.rows()
+        assert (row["name"], row["model"], "gone" in row) == ("span 1", None, False)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pytest.param(Entry({"of": "something else"}, b""), id="another header"),
+        pytest.param(entry(1)._replace(payload=b"no Arrow"), id="no rows"),
+        pytest.param(entry(1, signal="dreams"), id="unknown signal"),
+    ],
+)
+def test_what_makes_no_sense_is_set_aside_and_holds_nobody_up(
+    tmp_path: Path, broken: Entry
+) -> None:
+    leave(tmp_path, broken, entry(2))
+    with running_receiver(tmp_path) as receiver:
+        assert [row["name"] for row in receiver.rows()] == ["span 2"]
+        (aside,) = tmp_path.glob("tracejury.duckdb.journal.damaged-*")
+        assert aside.read_bytes() == pack(broken)
