@@ -124,7 +124,11 @@ def test_no_byte_of_the_database_holds_a_secret_and_it_is_told_what_was_taken_ou
 
 def _database(folder: Path) -> bytes:
     """Return every byte of the database's files."""
-    return b"".join(path.read_bytes() for path in folder.glob("tracejury.duckdb*"))
+    return b"".join(
+        path.read_bytes()
+        for start in folder.glob("tracejury.duckdb*")
+        for path in (start.rglob("*") if start.is_dir() else [start])
+    )
 
 
 def _import_file(service: RunningService, folder: Path, request: Any) -> None:

@@ -38,7 +38,8 @@ class RunningService:
     client: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=15))
 
     def get(self, path: str, **params: Any) -> Any:
-        """Return the JSON of GET `path`."""
+        """Return the JSON of GET `path`, over what was acknowledged before."""
+        settle(self.database)
         response = self.client.get(f"{self.api}{path}", params=params)
         response.raise_for_status()
         return response.json()
