@@ -119,7 +119,7 @@ def test_requests_are_taken_while_the_store_is_away_until_there_is_no_room(tmp_p
 
 def test_what_was_shed_is_reported_when_draining(tmp_path: Path) -> None:
     with running_receiver(tmp_path) as receiver:
-        receiver.journal.rmdir()
+        receiver.journal.write_bytes(b"")
         answers: list[Answer] = []
         post(receiver, 1, answers).join(10)
         assert answers[0].status_code == 503

@@ -144,7 +144,7 @@ def test_a_disk_that_takes_nothing_is_unavailable_with_both_retry_trailers(tmp_p
         running_receiver(tmp_path) as receiver,
         grpc.insecure_channel(receiver.grpc_address) as channel,
     ):
-        receiver.journal.rmdir()
+        receiver.journal.write_bytes(b"")
         error, trailers = refusal(export_traces(channel), request_of(make_span()))
     assert error.code() == grpc.StatusCode.UNAVAILABLE
     retry, for_python = RetryInfo(), RetryInfo.FromString(trailers["google.rpc.retryinfo-bin"])

@@ -239,7 +239,7 @@ def test_a_disk_that_takes_nothing_is_503_with_retry_after_one_until_it_does(
         running_receiver(tmp_path) as receiver,
         httpx.Client(base_url=receiver.http_url, timeout=20) as client,
     ):
-        receiver.journal.rmdir()
+        receiver.journal.write_bytes(b"")
         body, headers = (
             encoded(request_of(make_span()), encoding),
             {"content-type": MEDIA[encoding]},
@@ -253,7 +253,7 @@ def test_a_disk_that_takes_nothing_is_503_with_retry_after_one_until_it_does(
             retry = RetryInfo()
             assert status.details[0].Unpack(retry)
             assert retry.retry_delay.seconds == 1
-        receiver.journal.mkdir()
+        receiver.journal.unlink()
         assert client.post("/v1/traces", content=body, headers=headers).status_code == 200
         assert len(receiver.rows()) == 1
 

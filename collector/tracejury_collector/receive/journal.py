@@ -109,8 +109,6 @@ class Journal:
     _held: set[Segment] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        sync(self.folder.absolute().parent)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
 
     def append(self, data: bytes) -> asyncio.Future[Segment]:
@@ -214,6 +212,9 @@ def _created(folder: Path) -> Segment:
 
     Raises: OSError
     """
+    if not folder.is_dir():
+        folder.mkdir(mode=0o700)
+        sync(folder.absolute().parent)
     number = 1 + max((_number(path) for path in folder.iterdir()), default=0)
     while True:
         path = folder / f"{number:012}{_SUFFIX}"
