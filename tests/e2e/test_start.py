@@ -21,7 +21,7 @@ def last_words(directory: Path, config: str) -> str:
     file = directory / "tracejury.yaml"
     file.write_text(config)
     command = [sys.executable, "-m", "tracejury.cli", "serve", "--config", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr.splitlines()[-1]
