@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import time
 from collections import Counter, deque
@@ -150,19 +151,27 @@ class Handover:
 
     async def _carry(self, signal: StoreSignal, batch: Sequence[_Kept]) -> None:
         """Have the batch committed, however long that takes."""
-        while True:
-            try:
-                await self._send(signal, [kept.entry for kept in batch])
-            except Unavailable as error:
-                _log.info("%d requests wait for the store: %s", len(batch), error)
-                await asyncio.sleep(_RETRY_S)
-                continue
-            except TracejuryError as error:
-                await self._refused(signal, batch, error)
-                return
-            break
+        try:
+            await self._persist(signal, [kept.entry for kept in batch])
+        except TracejuryError as error:
+            await self._refused(signal, batch, error)
+            return
         for kept in batch:
             self._let_go(kept)
+
+    async def _persist(self, signal: StoreSignal, entries: Sequence[Entry]) -> None:
+        """Send until the store has taken them or says that it never will; say once that it waits.
+
+        Raises: TracejuryError
+        """
+        for attempt in itertools.count():
+            try:
+                await self._send(signal, entries)
+                return
+            except Unavailable as error:
+                if not attempt:
+                    _log.warning("%d requests wait for the store: %s", len(entries), error)
+                await asyncio.sleep(_RETRY_S)
 
     async def _send(self, signal: StoreSignal, entries: Sequence[Entry]) -> None:
         headers = [entry.header for entry in entries]
