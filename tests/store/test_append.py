@@ -25,6 +25,9 @@ def db(tmp_path: Path) -> Iterator[Database]:
         yield database
 
 
+START_NS = 1_790_000_000_000_000_000
+
+
 def _spans(*ids: int, trace: int = 1, **overrides: object) -> pa.Table:
     return span_table(
         span_row(trace_id=f"{trace:032x}", span_id=f"{i:016x}", **overrides) for i in ids
@@ -115,6 +118,17 @@ def test_a_batch_resent_after_a_restart_is_not_stored_again(tmp_path: Path) -> N
         appender = Appender(db)
         assert appender.append("spans", _spans(1, 2, 3), 0).result().duplicate == 2
         assert appender.append("logs", log_table([log_row()]), 0).result().duplicate == 1
+
+
+def test_a_batch_resent_after_a_long_stop_is_not_stored_again(tmp_path: Path) -> None:
+    now_ns = START_NS
+    with open_database(tmp_path / "db") as db:
+        Appender(db, lambda: now_ns).append("spans", _spans(1, 2), 0).result()
+    now_ns += 30 * 86_400 * 10**9
+    with open_database(tmp_path / "db") as db:
+        appender = Appender(db, lambda: now_ns)
+        appender.append("spans", _spans(3), 0).result()  # what comes first forgets nothing
+        assert appender.append("spans", _spans(1, 2), 0).result().duplicate == 2
 
 
 def test_the_same_span_with_other_content_is_kept(db: Database) -> None:
