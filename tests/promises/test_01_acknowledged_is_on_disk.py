@@ -31,7 +31,7 @@ TOGETHER = (
     ("receiver.acknowledging", INSIDE),
     ("receiver.decoded", "store.recorded"),
     ("receiver.handed-over", "assembler.assembled"),
-    ("receiver.acknowledging", INSIDE),
+    ("receiver.forgetting", INSIDE),
     ("receiver.decoded",),
     ("receiver.handed-over", "jury.evaluating"),
     ("receiver.acknowledging", "assembler.assembled"),
