@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import logging
 import time
 from collections import Counter, deque
@@ -34,6 +33,7 @@ commit costs the same for few rows."""
 LONGEST_REST_S = 0.2
 
 _RETRY_S = 0.25
+_LONGEST_RETRY_S = 2.0  # a store whose disk is full opens its file anew after each attempt
 _SIGNALS: tuple[StoreSignal, ...] = ("spans", "logs")
 _REFUSED = "the store cannot hold it"
 
@@ -164,14 +164,16 @@ class Handover:
 
         Raises: TracejuryError
         """
-        for attempt in itertools.count():
+        delay_s = _RETRY_S
+        while True:
             try:
                 await self._send(signal, entries)
                 return
             except Unavailable as error:
-                if not attempt:
+                if delay_s == _RETRY_S:
                     _log.warning("%d requests wait for the store: %s", len(entries), error)
-                await asyncio.sleep(_RETRY_S)
+                await asyncio.sleep(delay_s)
+                delay_s = min(2 * delay_s, _LONGEST_RETRY_S)
 
     async def _send(self, signal: StoreSignal, entries: Sequence[Entry]) -> None:
         headers = [entry.header for entry in entries]

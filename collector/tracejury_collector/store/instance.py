@@ -42,6 +42,7 @@ _log = logging.getLogger(__name__)
 _WITNESS = struct.Struct(">QQQ")
 _WITNESS_OF_OLD = struct.Struct(">Q")
 _LEAVE_S = 5.0
+_OPENING_S = 2.0
 _LEAVE_TO_SWAP_S = 0.5  # nothing is stored meanwhile
 _READ_GROWTH = 4  # times the memory of the settings, at most, for a trace that must be read
 _UNREADABLE = (duckdb.FatalException, duckdb.IOException, duckdb.SerializationException)
@@ -94,6 +95,7 @@ class Instance:
             root = self._migrated()
         with self._changed:
             self._root = root
+            self._changed.notify_all()
 
     def _migrated(self) -> duckdb.DuckDBPyConnection:
         root = self._connected()
@@ -152,8 +154,12 @@ class Instance:
 
     @contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Give a cursor that is closed after; see `Database.read`."""
+        """Give a cursor that is closed after; see `Database.read`.
+
+        A file that is being opened anew is waited for.
+        """
         with self._changed:
+            self._changed.wait_for(lambda: self._root is not None, timeout=_OPENING_S)
             cursor = self.root.cursor()
             cursor.execute(f"USE {CATALOG}")
             self._cursors.add(cursor)
