@@ -2,9 +2,11 @@
 
 Usage: python bench/queries.py DATABASE [--rate SPANS] [--rounds N] (DATABASE: bench/history.py)
 
-Each question is asked over the API, one after the other, while the load generator sends at a
-fixed rate; then three analysts scan all spans without a pause, and the time that the generator's
-requests take is compared with the time before. The database is not copied: it grows.
+Each question is asked over the API, one after the other: first with nothing else to do, for the
+processor time that the store process takes for it, then while the load generator sends at a fixed
+rate, for the time until the answer. Then three analysts scan all spans without a pause, and the
+time that the generator's requests take is compared with the time before. The database is not
+copied: it grows.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from running import LOAD, Service, service, target
 
 SCAN = "SELECT count(*), sum(length(attributes)) FROM spans WHERE attributes LIKE '%nothing%'"
 BY_MODEL = """
-SELECT model, date_trunc('day', start_time) AS day, sum(input_tokens), sum(output_tokens)
+SELECT model, start_time::DATE AS day, sum(input_tokens), sum(output_tokens)
 FROM llm_calls GROUP BY ALL ORDER BY ALL
 """
 SPREAD = """
@@ -37,6 +39,7 @@ SELECT string_agg(trace_id, ' ')
 FROM (SELECT trace_id FROM traces WHERE status = 'complete' ORDER BY md5(trace_id) LIMIT 500)
 """
 ANALYSTS = 3
+IDLE_S = 2.0
 
 
 def questions(running: Service) -> dict[str, Callable[[], object]]:
@@ -60,6 +63,25 @@ def questions(running: Service) -> dict[str, Callable[[], object]]:
         "results of one trace": lambda: running.get(f"/api/results?trace_id={next(one)}"),
         "tokens by model and day": lambda: running.scalar(BY_MODEL),
     }
+
+
+def cpu_ms(running: Service, ask: Callable[[], object], rounds: int) -> float:
+    """Return the processor time that the store process takes for an answer, in ms.
+
+    What it takes in the same time when nobody asks is taken off.
+    """
+    store = running.processes()["store"]
+
+    def used_ms(work: Callable[[], object]) -> tuple[float, float]:
+        began_s, before = time.perf_counter(), store.cpu_times()
+        work()
+        after = store.cpu_times()
+        spent_s = after.user - before.user + after.system - before.system
+        return spent_s * 1e3, time.perf_counter() - began_s
+
+    idle_ms, idle_s = used_ms(lambda: time.sleep(IDLE_S))
+    asked_ms, asked_s = used_ms(lambda: [ask() for _ in range(rounds)])
+    return round((asked_ms - idle_ms / idle_s * asked_s) / rounds, 1)
 
 
 def times_ms(ask: Callable[[], object], rounds: int) -> dict[str, float]:
@@ -138,10 +160,13 @@ def main() -> None:
     with service(storage=wanted.database) as running:
         spans = running.scalar("SELECT count(*) FROM spans")
         print(json.dumps({"spans": spans, "rate": wanted.rate}), flush=True)
+        asked = questions(running)
+        cpu = {name: cpu_ms(running, ask, wanted.rounds) for name, ask in asked.items()}
         with traffic(running, wanted.rate):
-            for name, ask in questions(running).items():
+            for name, ask in asked.items():
                 ask()
-                print(json.dumps({"question": name, **times_ms(ask, wanted.rounds)}), flush=True)
+                figures = {"cpu_ms": cpu[name], **times_ms(ask, wanted.rounds)}
+                print(json.dumps({"question": name, **figures}), flush=True)
         alone = acknowledged(running, wanted.rate, 20)
         with analysts(running):
             beside = acknowledged(running, wanted.rate, 20)

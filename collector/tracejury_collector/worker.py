@@ -296,7 +296,8 @@ class Worker:
         return explain_session(self._db, asked)
 
     def _look_up_reopened(self, cursor: duckdb.DuckDBPyConnection) -> None:
-        self._looked_up_seq, found = newly_reopened(cursor, self._looked_up_seq)
+        self._db.finished.renew(cursor)
+        self._looked_up_seq, found = newly_reopened(cursor, self._db.finished, self._looked_up_seq)
         self._reopened.update((earlier.trace_id, earlier) for earlier in found)
 
     def _give_way(self) -> None:
@@ -373,6 +374,7 @@ class Worker:
             again=draft.again,
         )
         write = FinishedWrite(batch, self._db.tally, also)
+        self._db.finished.note([revision.trace_id for revision in draft.revisions])
         closed, carried_over = self._db.write(write).result()
         noted = (d for d in decisions if d.subject.target_id in closed)
         self.decider.note(noted, decided_ns, is_paced=not draft.revised)

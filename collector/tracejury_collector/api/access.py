@@ -127,7 +127,7 @@ def check_access(caller: Caller, route: str) -> None:
         )
 
 
-def caller_of(request: Request) -> Caller:
+async def caller_of(request: Request) -> Caller:
     """Return who makes the request."""
     caller: Caller = request.state.caller
     return caller
@@ -139,7 +139,7 @@ async def authorized(request: Request) -> None:
     Raises: Forbidden
     """
     try:
-        check_access(caller_of(request), f"{request.method} {request.scope['route'].path}")
+        check_access(await caller_of(request), f"{request.method} {request.scope['route'].path}")
     except Forbidden as error:
         request.app.state.context.keys.refusals.note(error)
         raise

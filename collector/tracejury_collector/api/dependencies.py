@@ -25,12 +25,13 @@ MEANINGS: Final = {
 }
 
 
-def _context(request: Request) -> ApiContext:
+async def _context(request: Request) -> ApiContext:
     context: ApiContext = request.app.state.context
     return context
 
 
 Context = Annotated[ApiContext, Depends(_context)]
+"""Given in the event loop: FastAPI has a thread make what no coroutine function gives."""
 
 
 class ListQuery(BaseModel):

@@ -19,6 +19,7 @@ from tracejury_collector.api.dependencies import Context, ListQuery, problems
 from tracejury_collector.api.details import label
 from tracejury_collector.api.paths import anything
 from tracejury_collector.api.times import parse_time
+from tracejury_collector.api.written import written
 from tracejury_collector.errors import InvalidRequest, MalformedRequest, NotFound
 from tracejury_collector.redaction import Found, Redactor
 from tracejury_collector.store import labels as store
@@ -118,6 +119,7 @@ def _said_ns(text: str, now_ns: int) -> int:
 
 
 @router.get("/api/labels", responses=problems(400, 422))
+@written
 def list_labels(
     context: Context, caller: CallerIs, query: Annotated[LabelQuery, Query()]
 ) -> Page[LabelItem]:

@@ -15,6 +15,7 @@ from tracejury_collector.api.cursors import decode_cursor, encode_cursor
 from tracejury_collector.api.dependencies import Context, ListQuery, problems
 from tracejury_collector.api.details import result
 from tracejury_collector.api.times import parse_time
+from tracejury_collector.api.written import written
 from tracejury_collector.session_ids import is_session
 from tracejury_collector.store import about, reads
 from tracejury_collector.store.database import Database
@@ -48,6 +49,7 @@ class ResultQuery(ListQuery):
 
 
 @router.get("/api/results", responses=problems(400, 422))
+@written
 def list_results(
     context: Context, caller: CallerIs, query: Annotated[ResultQuery, Query()]
 ) -> Page[Result]:

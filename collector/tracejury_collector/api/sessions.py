@@ -18,6 +18,7 @@ from tracejury_collector.api.details import decision, label, result, with_times
 from tracejury_collector.api.paths import LastSegmentRoute, anything
 from tracejury_collector.api.times import parse_time
 from tracejury_collector.api.traces import trace_summary
+from tracejury_collector.api.written import written
 from tracejury_collector.errors import NotFound
 from tracejury_collector.keys.ring import Caller
 from tracejury_collector.session_ids import session_target
@@ -72,6 +73,7 @@ class OneSessionQuery(BaseModel):
 
 
 @router.get("/api/sessions", responses=problems(400, 422))
+@written
 def list_sessions(
     context: Context, caller: CallerIs, query: Annotated[SessionQuery, Query()]
 ) -> Page[SessionSummary]:
@@ -90,6 +92,7 @@ def list_sessions(
 
 
 @explaining.get(f"/api/sessions/{anything('session_id')}/explain", responses=problems(404, 422))
+@written
 def explain_session(
     context: Context, caller: CallerIs, session_id: SessionId, project: Project = None
 ) -> SessionExplanation:
@@ -104,6 +107,7 @@ def explain_session(
 
 
 @router.get(f"/api/sessions/{anything('session_id')}", responses=problems(404, 422))
+@written
 def get_session(
     context: Context,
     caller: CallerIs,

@@ -17,6 +17,7 @@ from tracejury_collector.api.cursors import decode_cursor, encode_cursor
 from tracejury_collector.api.dependencies import Context, ListQuery, problems
 from tracejury_collector.api.details import explanation, find_detail, trace_detail
 from tracejury_collector.api.times import parse_time
+from tracejury_collector.api.written import written
 from tracejury_collector.errors import NotFound
 from tracejury_collector.keys.ring import Caller
 from tracejury_collector.store import about, trace_pages
@@ -49,6 +50,7 @@ class TraceQuery(ListQuery):
 
 
 @router.get("/api/traces", responses=problems(400, 422))
+@written
 def list_traces(
     context: Context, caller: CallerIs, query: Annotated[TraceQuery, Query()]
 ) -> Page[TraceSummary]:
@@ -88,6 +90,7 @@ def trace_summary(row: dict[str, Any]) -> TraceSummary:
 
 
 @router.get("/api/traces/{trace_id}", responses=problems(404))
+@written
 def get_trace(context: Context, caller: CallerIs, trace_id: TraceId) -> TraceDetail:
     """Return one trace, rebuilt from its spans, with its results and decisions.
 
@@ -99,6 +102,7 @@ def get_trace(context: Context, caller: CallerIs, trace_id: TraceId) -> TraceDet
 
 
 @router.get("/api/traces/{trace_id}/explain", responses=problems(404))
+@written
 def explain_trace(context: Context, caller: CallerIs, trace_id: TraceId) -> Explanation:
     """Say when and why the trace was finished, and why each rule judged it or did not."""
     if caller.project is not None:

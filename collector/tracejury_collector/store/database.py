@@ -12,6 +12,7 @@ import duckdb
 
 from tracejury_collector.config import StorageSettings
 from tracejury_collector.errors import Unavailable
+from tracejury_collector.store.finished_ids import FinishedIds
 from tracejury_collector.store.instance import Instance
 from tracejury_collector.store.opening import is_damage
 from tracejury_collector.store.statements import Params, read_rows
@@ -32,6 +33,7 @@ class Database:
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
         self._writer = Writer(instance)
+        self.finished = FinishedIds()
         self._closing = threading.Lock()
         self._closed = False
 

@@ -12,6 +12,7 @@ import orjson
 from tracejury_collector.session_ids import session_target
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.exports import last_position
+from tracejury_collector.store.finished_ids import FinishedIds
 from tracejury_collector.store.reads import (
     checked_where,
     execute_where,
@@ -87,9 +88,9 @@ def next_traces(db: Database, place: Place, wanted: TraceEvents) -> News:
         after = params | {"finished": finished_before}
         cursor.execute(statement("traces_finished_after"), after)
         finished: list[tuple[int, int, bool]] = cursor.fetchall()
-        chosen = _never_finished(cursor, [row[:2] for row in begun if row[2]])
+        chosen = _never_finished(cursor, db.finished, [row[:2] for row in begun if row[2]])
         chosen += [seq for _, seq, is_wanted in finished if is_wanted]
-        shown = _shown(cursor, chosen, condition)
+        shown = _shown(cursor, db.finished, chosen, condition)
     told: list[tuple[Place, int]] = [((finished_before, seq), seq) for seq, *_ in begun]
     last_seq = begun[-1][0] if begun else seq_before
     told += [((position, last_seq), first_seq) for position, first_seq, _ in finished]
@@ -101,15 +102,18 @@ def next_traces(db: Database, place: Place, wanted: TraceEvents) -> News:
 
 
 def _never_finished(
-    cursor: duckdb.DuckDBPyConnection, begun: Sequence[tuple[int, str]]
+    cursor: duckdb.DuckDBPyConnection, known: FinishedIds, begun: Sequence[tuple[int, str]]
 ) -> list[int]:
     """Return where the traces begin that are not told of as revisions."""
-    known = finished_once(cursor, [trace_id for _, trace_id in begun])
-    return [seq for seq, trace_id in begun if trace_id not in known]
+    finished = finished_once(cursor, known, [trace_id for _, trace_id in begun])
+    return [seq for seq, trace_id in begun if trace_id not in finished]
 
 
 def _shown(
-    cursor: duckdb.DuckDBPyConnection, first_seqs: Sequence[int], condition: str | None
+    cursor: duckdb.DuckDBPyConnection,
+    known: FinishedIds,
+    first_seqs: Sequence[int],
+    condition: str | None,
 ) -> dict[int, Row]:
     """Return the traces that begin there and fulfil the condition, by where they begin."""
     if first_seqs and condition is not None:
@@ -120,7 +124,7 @@ def _shown(
         }
         sql = statement("traces_that_match").replace("(true)", f"({condition})")
         first_seqs = [seq for (seq,) in execute_where(cursor, sql, bounds, condition)]
-    return {row["first_seq"]: row for row in show_traces(cursor, first_seqs)}
+    return {row["first_seq"]: row for row in show_traces(cursor, known, first_seqs)}
 
 
 def newest_results(db: Database) -> Place:

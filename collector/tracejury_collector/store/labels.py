@@ -184,6 +184,8 @@ def list_labels(db: Database, wanted: LabelFilter) -> list[Row]:
 
 def labels_of_trace(cursor: duckdb.DuckDBPyConnection, trace_id: str) -> list[Row]:
     """Return what was said of a trace and its spans, newest first."""
+    if not cursor.execute(statement("has_labels"), {"trace_id": trace_id}).fetchall():
+        return []
     return _list(cursor, LabelFilter(trace_id=trace_id, limit=LABELS_SHOWN))
 
 

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from tracejury_collector.completion import Activity, CompletionPolicy
 from tracejury_collector.store.columns import BIGINT, BOOLEAN, TEXT, arrow_table
+from tracejury_collector.store.finished_ids import FinishedIds
 from tracejury_collector.store.registered import registered
 from tracejury_collector.store.rows import Revision
 from tracejury_collector.store.session_revisions import ChangedSessionsWrite
@@ -175,14 +176,17 @@ def open_trace(row: Sequence[object], earlier: Earlier | None) -> OpenTrace:
     )
 
 
-def newly_reopened(cursor: duckdb.DuckDBPyConnection, after_seq: int) -> tuple[int, list[Earlier]]:
+def newly_reopened(
+    cursor: duckdb.DuckDBPyConnection, finished: FinishedIds, after_seq: int
+) -> tuple[int, list[Earlier]]:
     """Return (where the youngest open trace began, traces opened again after `after_seq`)."""
-    row = cursor.execute(statement("last_opened")).fetchone()
-    upto_seq = row[0] if row else -1
-    if upto_seq <= after_seq:
-        return after_seq, []
-    bounds = {"after_seq": after_seq, "upto_seq": upto_seq}
-    rows = cursor.execute(statement("earlier_revisions"), bounds).fetchall()
+    opened = cursor.execute(statement("opened_after"), {"after_seq": after_seq}).fetchall()
+    upto_seq = max((first_seq for _, first_seq in opened), default=after_seq)
+    again = finished.among([trace_id for trace_id, _ in opened])
+    if not again:
+        return upto_seq, []
+    ids = {"trace_ids": orjson.dumps(again).decode()}
+    rows = cursor.execute(statement("earlier_revisions"), ids).fetchall()
     names = (
         *("trace_id", "revision", "first_seq", "last_seq", "root_ended", "completed_at_ns"),
         *("project", "session_id"),

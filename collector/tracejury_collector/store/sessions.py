@@ -94,7 +94,9 @@ def traces_of_session(db: Database, session_id: str, project: str, limit: int) -
     key = {"session_id": session_id, "project": project, "limit": limit}
     with db.read() as cursor:
         chosen = cursor.execute(statement("session_traces"), key).fetchall()
-        rows = show_traces(cursor, [first_seq for (first_seq,) in chosen], SESSION_CHARACTERS)
+        rows = show_traces(
+            cursor, db.finished, [first_seq for (first_seq,) in chosen], SESSION_CHARACTERS
+        )
     return sorted(rows, key=lambda row: (row["start_time_ns"] or 0, row["first_seq"]))
 
 

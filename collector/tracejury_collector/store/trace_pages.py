@@ -10,6 +10,7 @@ import duckdb
 import orjson
 
 from tracejury_collector.store.database import Database
+from tracejury_collector.store.finished_ids import FinishedIds
 from tracejury_collector.store.reads import checked_where, execute_where
 from tracejury_collector.store.statements import Row, fetch_rows, narrowed, read_rows, statement
 
@@ -56,23 +57,28 @@ def list_traces(db: Database, wanted: TraceFilter, where: str | None = None) -> 
     condition = None if where is None else checked_where(where, "traces")
     with db.read() as cursor:
         cursor.execute("BEGIN TRANSACTION READ ONLY")
-        begun = {row["first_seq"]: row for row in _begun(cursor, wanted, condition)}
+        begun = {row["first_seq"]: row for row in _begun(cursor, db.finished, wanted, condition)}
         rows = _choose(cursor, "page_finished", wanted, condition)
         finished = [seq for (seq,) in rows]
         page = set(sorted([*begun, *finished], reverse=True)[: wanted.limit])
-        shown = show_traces(cursor, [seq for seq in finished if seq in page])
+        shown = show_traces(cursor, db.finished, [seq for seq in finished if seq in page])
     return _newest_first(shown + [row for seq, row in begun.items() if seq in page])
 
 
 def show_traces(
-    cursor: duckdb.DuckDBPyConnection, first_seqs: Sequence[int], characters: int = LIST_CHARACTERS
+    cursor: duckdb.DuckDBPyConnection,
+    known: FinishedIds,
+    first_seqs: Sequence[int],
+    characters: int = LIST_CHARACTERS,
 ) -> list[Row]:
     """Return the traces that begin at `first_seqs`, newest arrival first, their texts cut."""
     if not first_seqs:
         return []
     finished = _finished(cursor, first_seqs, characters)
     missing = set(first_seqs) - {row["first_seq"] for row in finished}
-    return _newest_first(finished + _never_finished(cursor, _open_at(cursor, sorted(missing))))
+    return _newest_first(
+        finished + _never_finished(cursor, known, _open_at(cursor, sorted(missing)))
+    )
 
 
 def _finished(
@@ -116,28 +122,34 @@ def _known_start(row: Row) -> Row:
     return {} if start_ns is None else {"start_time_ns": start_ns}
 
 
-def finished_once(cursor: duckdb.DuckDBPyConnection, trace_ids: Sequence[str]) -> set[str]:
+def finished_once(
+    cursor: duckdb.DuckDBPyConnection, known: FinishedIds, trace_ids: Sequence[str]
+) -> set[str]:
     """Return those of the traces that have a revision."""
-    if not trace_ids:
+    likely = known.among(trace_ids)
+    if not likely:
         return set()
-    ids = {"trace_ids": orjson.dumps(trace_ids).decode()}
+    ids = {"trace_ids": orjson.dumps(likely).decode()}
     rows = cursor.execute(statement("traces_finished_once"), ids).fetchall()
-    return {trace_id for (trace_id,) in rows}.intersection(trace_ids)
+    return {trace_id for (trace_id,) in rows}.intersection(likely)
 
 
 def _begun(
-    cursor: duckdb.DuckDBPyConnection, wanted: TraceFilter, condition: str | None
+    cursor: duckdb.DuckDBPyConnection,
+    known: FinishedIds,
+    wanted: TraceFilter,
+    condition: str | None,
 ) -> list[Row]:
     """Return the newest open traces that were never finished.
 
-    Which these are is asked of a page at a time: it takes a look at all of the history.
+    Which these are is asked of a page at a time: it may take a look at all of the history.
     """
     if wanted.session_id is not None:
         return []  # it is not known before
     found: list[Row] = []
     while True:
         rows = _open_page(cursor, wanted, condition)
-        found += _never_finished(cursor, rows)
+        found += _never_finished(cursor, known, rows)
         if len(rows) < wanted.limit or len(found) >= wanted.limit:
             return found
         wanted = replace(wanted, before_seq=rows[-1]["first_seq"])
@@ -159,9 +171,11 @@ def _open_at(cursor: duckdb.DuckDBPyConnection, first_seqs: Sequence[int]) -> li
     return fetch_rows(cursor.execute(statement("show_begun"), _places(first_seqs)))
 
 
-def _never_finished(cursor: duckdb.DuckDBPyConnection, opened: Sequence[Row]) -> list[Row]:
-    known = finished_once(cursor, [row["trace_id"] for row in opened])
-    return [_UNKNOWN | row for row in opened if row["trace_id"] not in known]
+def _never_finished(
+    cursor: duckdb.DuckDBPyConnection, known: FinishedIds, opened: Sequence[Row]
+) -> list[Row]:
+    finished = finished_once(cursor, known, [row["trace_id"] for row in opened])
+    return [_UNKNOWN | row for row in opened if row["trace_id"] not in finished]
 
 
 def _choose(

@@ -1,0 +1,2 @@
+-- The key of each revision's trace, in any order.
+SELECT id_key FROM base.traces
