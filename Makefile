@@ -1,8 +1,8 @@
 PYTHON ?= .venv/bin/python
 BIN := $(dir $(PYTHON))
 
-.PHONY: soak soak-kills soak-store soak-jury soak-api soak-rest soak-hour
-.PHONY: install check test docs docs-dialects bench bench-peers bench-flatness format
+.PHONY: soak soak-compiled soak-kills soak-store soak-jury soak-api soak-rest soak-hour
+.PHONY: install check test wheel compiled test-compiled docs docs-dialects bench bench-peers bench-flatness format
 
 install:
 	python3 -m venv .venv
@@ -17,8 +17,25 @@ check:
 test:
 	$(PYTHON) -m pytest -n logical
 
+# The wheel as users get it, its busiest modules compiled; takes minutes and needs gcc.
+wheel:
+	TRACEJURY_COMPILE=1 $(BIN)pip wheel --no-deps --wheel-dir dist .
+
+# The same in a folder: `PYTHONPATH=.compiled` runs tests and benchmarks on it.
+compiled:
+	rm -rf .compiled
+	TRACEJURY_COMPILE=1 $(BIN)pip install --no-deps --target .compiled .
+
+test-compiled:
+	PYTHONPATH=.compiled $(PYTHON) -P -c 'from tracejury.doctor import is_compiled; assert is_compiled(), "the tests would run on plain Python"'
+	PYTHONPATH=.compiled $(PYTHON) -m pytest -n logical $(COMPILED_TESTS)
+
+COMPILED_TESTS := tests/unit/test_compiled.py $(wildcard tests/unit/test_assemble_*.py tests/unit/test_otlp_*.py tests/unit/test_dialect*.py) \
+	tests/unit/test_columns.py tests/unit/test_renormalized_rows.py tests/unit/test_redaction.py tests/unit/test_safety_hostile.py tests/unit/test_unread.py \
+	$(wildcard tests/property/test_assemble_*.py tests/property/test_otlp_*.py tests/property/test_dialect_*.py) tests/property/test_rearrival.py tests/e2e/test_receive_exporters.py
+
 # The long proofs, each by itself; docs/promises.md says what they prove.
-soak: soak-kills soak-receive soak-store soak-jury soak-api soak-rest soak-hour
+soak: soak-kills soak-receive soak-store soak-jury soak-api soak-rest soak-hour soak-compiled
 
 SLOW := $(PYTHON) -m pytest -n 0 --override-ini timeout=7200 -m
 
@@ -40,6 +57,8 @@ soak-jury:
 
 soak-api:
 	$(SLOW) slow -s tests/api
+
+soak-compiled: compiled test-compiled
 
 soak-hour:
 	$(SLOW) slow -s tests/promises/test_32_flat_over_hours.py

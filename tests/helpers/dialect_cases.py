@@ -12,7 +12,7 @@ import yaml
 
 from tracejury.assemble import assemble
 from tracejury.assembly.logs import join_logs
-from tracejury.dialects import Fields, active
+from tracejury.dialects import active
 from tracejury.dialects.decode import decode
 from tracejury.dialects.resolve import Reading, read
 from tracejury.dialects.rules import Rule
@@ -127,7 +127,7 @@ def span_facts(span: SpanRecord, names: Sequence[str]) -> dict[str, Any]:
     fields = reading.fields()
     return {
         name: decode(
-            getattr(fields, name) if name in Fields.__slots__ else reading.first(name)  # type: ignore[arg-type]
+            getattr(fields, name) if hasattr(fields, name) else reading.first(name)  # type: ignore[arg-type]
         )
         for name in names
     }

@@ -168,11 +168,11 @@ def _from_repr(text: str) -> Output | None:
 def _from_blocks(blocks: list[Any]) -> Output | None:
     """The text of content blocks, or the value of a single one."""
     if len(blocks) == 1 and isinstance(blocks[0], dict):
-        block = blocks[0]
-        if block.keys() == {"json"}:
-            return Output(block["json"])
-        if "toolResult" in block or _is_result(block):
-            return _from_object(block.get("toolResult", block))
+        sole = blocks[0]
+        if sole.keys() == {"json"}:
+            return Output(sole["json"])
+        if "toolResult" in sole or _is_result(sole):
+            return _from_object(sole.get("toolResult", sole))
     texts = []
     for block in blocks:
         if not isinstance(block, dict) or not _is_text_block(block):

@@ -276,7 +276,7 @@ def _shape(entries: Mapping[Field, list[Entry]], keys: tuple[str, ...]) -> SpanK
     if any(key.startswith("embedding.") for key in keys):
         return "embedding"
     named = any(
-        not rule.kinds for field in _MODEL & entries.keys() for _, _, rule, _ in entries[field]
+        not rule.kinds for field in _MODEL.intersection(entries) for _, _, rule, _ in entries[field]
     )
     if named and entries.keys() & _TALK:
         return "llm"
