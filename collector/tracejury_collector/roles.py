@@ -29,6 +29,7 @@ from tracejury_collector.config import (
     Config,
 )
 from tracejury_collector.errors import ConfigError
+from tracejury_collector.heap import keep_giving_back
 from tracejury_collector.keys.model import Key
 from tracejury_collector.logs import log_to_stderr
 from tracejury_collector.status import CANNOT_START, READY, tell
@@ -206,9 +207,11 @@ async def _until_stopped(
     loop.add_signal_handler(signal.SIGTERM, stop.set)
     loop.add_signal_handler(signal.SIGINT, lambda: None)
     loop.add_reader(lifeline, leave)
+    giving_back = asyncio.create_task(keep_giving_back(), name="giving back")
     try:
         await run(settings, stop)
     finally:
+        giving_back.cancel()
         loop.remove_reader(lifeline)
     return orphaned.is_set()
 

@@ -31,21 +31,26 @@ class Watch(threading.Thread):
     def __init__(self, pid: int) -> None:
         super().__init__(daemon=True)
         self.most_bytes = 0
+        self.parts: dict[str, int] = {}
+        """What each process took of that."""
         self._root = psutil.Process(pid)
         self._ending = threading.Event()
 
     def run(self) -> None:
         """Look again and again until it is told to stop."""
         while not self._ending.wait(_EVERY_S):
-            self.most_bytes = max(self.most_bytes, self._together())
+            parts = self._parts()
+            if sum(parts.values()) > self.most_bytes:
+                self.most_bytes, self.parts = sum(parts.values()), parts
 
-    def _together(self) -> int:
-        total = 0
+    def _parts(self) -> dict[str, int]:
+        parts = {}
         with contextlib.suppress(psutil.Error):
             for process in [self._root, *self._root.children(recursive=True)]:
                 with contextlib.suppress(psutil.Error):
-                    total += process.memory_full_info().pss
-        return total
+                    name = " ".join(process.cmdline()[-2:])
+                    parts[f"{name} {process.pid}"] = process.memory_full_info().pss
+        return parts
 
     def end(self) -> None:
         """Stop looking."""

@@ -24,6 +24,8 @@ from tests.promises.test_09_bombs import bomb
 from tracejury_collector import http_server
 
 MOST_BYTES = 600_000_000
+MOST_BYTES_IN_A_FLOOD = 1_000_000_000
+"""DuckDB's 256 MiB with what it takes beside them, 64 MiB in flight, and a body of 64 MiB twice."""
 LOAD_S = 60
 IDLE = 1000
 HEAD = b"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\n"
@@ -107,8 +109,9 @@ def test_a_service_stays_small_under_whatever_is_sent(tmp_path: Path) -> None:
                 }
                 assert client.post(zipped, headers).status in (413, 503)
         assert all(sender.refused == [] for sender in senders)
-        print(f"together {watch.most_bytes / 1e6:.0f} MB at most")  # noqa: T201
-        assert watch.most_bytes < MOST_BYTES
+        told = ", ".join(f"{name}: {size / 1e6:.0f}" for name, size in watch.parts.items())
+        print(f"together {watch.most_bytes / 1e6:.0f} MB at most ({told})")  # noqa: T201
+        assert watch.most_bytes < MOST_BYTES_IN_A_FLOOD
         eventually(service.is_ready, "it is ready", log=service.log)
         assert_accounts(service)
     assert_kept(service.database)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import logging
 import os
 import resource
@@ -19,6 +18,7 @@ import pyarrow as pa
 
 from tracejury_collector import failpoints
 from tracejury_collector.assembling.assembly import answer
+from tracejury_collector.heap import give_back
 from tracejury_collector.ipc import BrokenFrame, read_frame, write_frame
 
 log = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
         write_frame(writer, reply, memoryview(content))
         await writer.drain()
         del content
-        _give_back()
+        give_back()
 
 
 def _reply(header: Mapping[str, Any], payload: bytes) -> tuple[dict[str, Any], pa.Buffer]:
@@ -78,12 +78,6 @@ def _reply(header: Mapping[str, Any], payload: bytes) -> tuple[dict[str, Any], p
         log.exception("a batch cannot be assembled")
         reason = f"{type(error).__name__}: {error}"[:1000]
         return {"op": "failed", "reason": reason}, pa.py_buffer(b"")
-
-
-def _give_back() -> None:
-    """Return the memory that the batch took, as far as the C library does not do so by itself."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _address_space_bytes() -> int:
