@@ -19,6 +19,7 @@ TracejuryError
 │   └── SqlRefused              its SQL is not allowed, or does not run
 │       └── SqlTooLarge         its SQL needs more memory than there is
 ├── AssemblyFailed              the assembler cannot rebuild what it was given
+├── StoreDied                   the store died, again and again, with a request in hand
 ├── CopyFailed                  a copy of the database could not be finished
 └── Unavailable                 try again soon
     ├── Damaged                 the database does not give back what was written to it
@@ -121,6 +122,10 @@ class SqlTooLarge(SqlRefused):
 
 class AssemblyFailed(TracejuryError):
     """The assembler cannot rebuild traces that it was given, or died at them."""
+
+
+class StoreDied(TracejuryError):
+    """The store died, as often as was to be borne, before it answered a request."""
 
 
 class CopyFailed(TracejuryError):

@@ -2,11 +2,13 @@
 
 Nothing ever happens unless the environment named a folder when the process started. Then the
 first process that reaches a point takes the file of its name out of the folder and kills itself:
-at once, or after as many milliseconds as the file says.
+at once, or after as many milliseconds as the file says. At some points a process dies of what it
+has at hand, for as long as the file is there.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -24,6 +26,15 @@ def reach(name: str, last_act: Callable[[], object] = lambda: None) -> None:
     """Die here if the point is armed, after `last_act`."""
     if FOLDER is not None:
         _die_if_armed(FOLDER / name, last_act)
+
+
+def reach_with(name: str, holds: Callable[[str], bool]) -> None:
+    """Die here, time and again, while the point is armed and what is at hand holds what its file
+    says."""
+    if FOLDER is not None:
+        with contextlib.suppress(FileNotFoundError):
+            if holds((FOLDER / name).read_text()):
+                _die()
 
 
 def _die_if_armed(file: Path, last_act: Callable[[], object]) -> None:

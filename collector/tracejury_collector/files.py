@@ -45,6 +45,22 @@ def check_room(path: str | Path) -> None:
         )
 
 
+def keep_aside(path: str | Path, data: bytes) -> Path:
+    """Write what is set aside of `path` beside it, whole or not at all; return where it is.
+
+    Raises: OSError where the disk does not take it.
+    """
+    target = aside_name(path)
+    try:
+        target.write_bytes(data)
+        sync(target)
+    except OSError:
+        target.unlink(missing_ok=True)
+        raise
+    sync(target.absolute().parent)
+    return target
+
+
 def aside_name(path: str | Path) -> Path:
     """Return the name under which what is damaged of `path` is kept, one that is free."""
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())

@@ -11,9 +11,8 @@ import pytest
 
 from tests.helpers.otlp import encoded, make_span, request_of
 from tests.helpers.receiver import RunningReceiver, running_receiver
-from tracejury_collector.config import Limits
-from tracejury_collector.receive.journal import Entry, pack
-from tracejury_collector.receive.otlp import decode
+from tests.helpers.receiver import left_entry as entry
+from tracejury_collector.receive.segments import Entry, pack
 from tracejury_collector.receive.store_client import to_ipc
 
 PROTOBUF = {"content-type": "application/x-protobuf"}
@@ -30,15 +29,6 @@ def appends(receiver: RunningReceiver) -> list[int]:
     """Return how many rows each batch had that went to the store."""
     receiver.settle()
     return [each["rows"] for each in receiver.store.requests if each["op"] == "append"]
-
-
-def entry(number: int, **changes: Any) -> Entry:
-    """Return one span as it lies in a journal, its header with changes."""
-    body = encoded(request_of(make_span(number)), "protobuf")
-    table = decode("traces", "protobuf", body, Limits()).table
-    assert table
-    header = {"signal": "spans", "rows": 1, "rejected": 0, "reasons": {}, "redacted": {}}
-    return Entry({**header, "arrived_ns": 1, **changes}, bytes(to_ipc(table)))
 
 
 def leave(folder: Path, *entries: Entry) -> None:

@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from tracejury_collector.ipc import read_frame, write_frame
 
 Answer = Callable[[dict[str, Any]], dict[str, Any] | None]
+Ending = Literal["leaves", "dies"]
 
 
 def answer_appended(header: dict[str, Any]) -> dict[str, Any]:
@@ -36,7 +37,11 @@ def rows_of(table: pa.Table) -> list[dict[str, Any]]:
 
 
 class FakeStore:
-    """Keeps what it is sent; `answer` may return None to leave a request without an answer."""
+    """Keeps what it is sent; `answer` may return None to leave a request without an answer.
+
+    `ends_at` says of a request whether it ends the connection: with a word, as a store that stops,
+    or without one, as a store that dies.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -49,6 +54,9 @@ class FakeStore:
     def forget(self) -> None:
         """Be as after the start, with the connections there are."""
         self.answer: Answer = answer_appended
+        self.ends_at: Callable[[dict[str, Any], bytes], Ending | None] = lambda header, payload: (
+            None
+        )
         self.hold.set()
         self.requests: list[dict[str, Any]] = []
         self.tables: dict[str, list[pa.Table]] = {"spans": [], "logs": []}
@@ -84,6 +92,10 @@ class FakeStore:
             self.hellos.append(hello)
             while True:
                 header, payload = await read_frame(reader)
+                if ending := self.ends_at(header, payload):
+                    if ending == "leaves":
+                        write_frame(writer, {"op": "leaving"})
+                    break
                 self._keep(header, payload)
                 answers.add(asyncio.create_task(self._reply(header, writer)))
         self._writers.discard(writer)

@@ -15,10 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.helpers.fake_store import FakeStore, fake_store
-from tracejury_collector.config import Config, parse_config
+from tests.helpers.otlp import encoded, make_span, request_of
+from tracejury_collector.config import Config, Limits, parse_config
 from tracejury_collector.files import folder_bytes
 from tracejury_collector.keys.model import new_key
+from tracejury_collector.receive.otlp import decode
 from tracejury_collector.receive.process import ReceiverSettings, run
+from tracejury_collector.receive.segments import Entry
+from tracejury_collector.receive.store_client import to_ipc
 
 
 def listening_socket() -> socket.socket:
@@ -27,6 +31,15 @@ def listening_socket() -> socket.socket:
     listener.bind(("127.0.0.1", 0))
     listener.listen(128)
     return listener
+
+
+def left_entry(number: int, **changes: Any) -> Entry:
+    """Return one span as it lies in a journal, its header with changes."""
+    body = encoded(request_of(make_span(number)), "protobuf")
+    table = decode("traces", "protobuf", body, Limits()).table
+    assert table
+    header = {"signal": "spans", "rows": 1, "rejected": 0, "reasons": {}, "redacted": {}}
+    return Entry({**header, "arrived_ns": 1, **changes}, bytes(to_ipc(table)))
 
 
 def free_port() -> int:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.helpers.failpoints import Failpoint, failpoints_in
 from tests.helpers.senders import SPANS_PER_TRACE, Sender, sending, wait_for_acknowledgements
-from tests.helpers.service import FAST, RunningService, eventually, running_service
+from tests.helpers.service import FAST, RunningService, eventually, running_service, settle
 from tests.promises.accounting import assert_accounts, assert_kept
 
 KILLS = int(os.environ.get("TRACEJURY_KILLS", "20"))
@@ -75,6 +75,8 @@ def test_nothing_acknowledged_is_lost_or_doubled_wherever_processes_die(tmp_path
                 points.kill(s, *together)
                 wait_for_acknowledgements(s, senders)
         eventually(s.is_ready, "ready again", log=s.log)
+        settle(s.database, timeout_s=60)
+        assert list(tmp_path.glob("*.damaged-*")) == [], "no request is blamed for these deaths"
         _check_spans(s, senders)
         _check_judged(s)
         assert_accounts(s)

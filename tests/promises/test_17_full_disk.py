@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -13,8 +14,10 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.load import Load
+from tests.helpers.receiver import left_entry
 from tests.helpers.service import FAST, RunningService, eventually, running_service
 from tests.promises.accounting import assert_accounts, assert_kept
+from tracejury_collector.receive.segments import Entry, pack
 
 HEALED_S = 10.0
 CONFIG = f"{FAST}database: {{checkpoint_wal: 4194304}}\nlimits: {{in_flight_bytes: 4194304}}\n"
@@ -92,3 +95,40 @@ def test_a_full_disk_is_survived_without_a_restart(tmp_path: Path) -> None:
         service.process.wait(20)
         assert_kept(service.database)
         assert max(took_s) <= HEALED_S
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_what_there_is_no_room_to_set_aside_waits_and_holds_nobody_up(tmp_path: Path) -> None:
+    """A receiver finds a request that cannot be read, and damage, on a disk without a free byte."""
+    with small_disk(tmp_path / "disk") as disk, running_service(disk, CONFIG) as service:
+        load = Load(service.otlp_http, SPANS_PER_S)
+        load.start()
+        eventually(lambda: load.counts.spans, "spans are taken", log=service.log)
+        broken = pack(Entry({"of": "another time"}, b"?" * 1000))
+        left = broken + pack(left_entry(1 << 40)) + b"damage"
+        (Path(f"{service.database}.journal") / "000000009000.segment").write_bytes(left)
+        dead = service.children()["receiver-1"].pid
+        with filled(disk):
+            os.kill(dead, signal.SIGKILL)
+            eventually(
+                lambda: "cannot be set aside and stays in the journal" in service.log(),
+                "it is tried",
+                log=service.log,
+            )
+            assert service.sql("SELECT count(*) > 0 FROM spans") == [[True]], "reads stay up"
+            successor = service.children()["receiver-1"].pid
+        taken = load.counts.spans
+        eventually(lambda: load.counts.spans > taken, "spans are taken again", log=service.log)
+        eventually(lambda: len(set_aside(disk)) == 2, "both are set aside", log=service.log)
+        load.end()
+        assert service.children()["receiver-1"].pid == successor
+        assert sorted(path.read_bytes() for path in set_aside(disk)) == sorted([broken, b"damage"])
+        stored = service.sql("SELECT count(*), count(DISTINCT (trace_id, span_id)) FROM spans")
+        assert stored == [[load.counts.spans + 1, load.counts.spans + 1]]
+        assert_accounts(service)
+
+
+def set_aside(disk: Path) -> list[Path]:
+    """Return what was set aside of the journal."""
+    return list(disk.glob("*.journal.damaged-*"))

@@ -185,15 +185,16 @@ def test_stopping_answers_what_was_taken_and_accepts_no_more(tmp_path: Path) -> 
             await writer.drain()
             first, _ = await read_frame(reader)
             await server.stop()
-            stored = 1
+            said = []
             while True:
                 try:
                     header, _ = await read_frame(reader)
                 except asyncio.IncompleteReadError:
                     break
-                assert header["stored"] == 1
-                stored += 1
-            assert first["stored"] == 1
+                said.append(header)
+            assert said.pop() == {"op": "leaving"}
+            stored = 1 + len(said)
+            assert {answer["stored"] for answer in [first, *said]} == {1}
             assert fetch(db, "SELECT count(*) FROM base.spans") == [(stored,)]
             with pytest.raises(OSError, match=r"No such file|refused"):
                 await asyncio.open_unix_connection(str(path))

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.receive import journal as journaling
-from tracejury_collector.receive.journal import Entry, Journal, Segment, pack, unpack
+from tracejury_collector.receive import segments
+from tracejury_collector.receive.journal import Journal
+from tracejury_collector.receive.segments import Entry, Segment, pack, unpack
 
 ENTRIES = st.lists(
     st.builds(
@@ -186,6 +188,90 @@ def test_damage_is_set_aside_and_what_lies_before_it_is_taken_over(tmp_path: Pat
     assert left_in(folder) == [0, 1], "the sound entries wait until they are forgotten"
 
 
+def test_damage_that_there_is_no_room_to_set_aside_waits_until_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "db.journal"
+    folder.mkdir()
+    (folder / "000000000001.segment").write_bytes(numbered(1) + b"damage")
+
+    async def look(journal: Journal) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(segments, "keep_aside", _fail)
+            (left,) = journal.left()
+            assert [entry.header["n"] for entry in left.entries] == [1]
+            assert not await journal.set_aside(left)
+        journal.forget(left.segment)
+        assert list(folder.iterdir()), "it is kept although its entries are forgotten"
+        assert await journal.set_aside(left)
+
+    run(folder, look)
+    (aside,) = tmp_path.glob("db.journal.damaged-*")
+    assert aside.read_bytes() == b"damage"
+    assert files(folder) == {}
+
+
+def test_notes_are_handed_on_with_the_segment_and_go_with_it(tmp_path: Path) -> None:
+    async def write(journal: Journal) -> None:
+        segment = await journal.append(numbered(1))
+        await journal.note(segment, {"of": "this"})
+        await journal.append(numbered(2))
+
+    async def look(journal: Journal) -> None:
+        (left,) = journal.left()
+        assert [entry.header["n"] for entry in left.entries] == [1, 2]
+        assert left.notes == [{"of": "this"}]
+        for _ in left.entries:
+            journal.forget(left.segment)
+
+    run(tmp_path / "journal", write)
+    run(tmp_path / "journal", look)
+    assert files(tmp_path / "journal") == {}
+
+
+def test_a_note_that_the_disk_does_not_take_costs_no_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def write(journal: Journal) -> None:
+        segment = await journal.append(numbered(1))
+        await journal.note(segment, {"of": "this"})
+        really = os.write
+
+        def half(handle: int, data: bytes) -> int:
+            if len(data) < 20:
+                raise OSError(28, "No space left on device")
+            return really(handle, data[:20])
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "write", half)
+            await journal.note(segment, {"of": "that"})
+        await journal.append(numbered(2))
+
+    run(tmp_path / "journal", write)
+    assert left_in(tmp_path / "journal") == [1, 2]
+
+
+def test_one_of_the_receivers_of_a_folder_is_alone_at_a_time(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    async def hold(journal: Journal, name: str) -> None:
+        async with journal.alone():
+            seen.append(f"{name} begins")
+            await asyncio.sleep(0)
+            seen.append(f"{name} ends")
+
+    async def both(journal: Journal) -> None:
+        other = Journal(tmp_path)
+        await asyncio.gather(hold(journal, "one"), hold(other, "other"))
+        other.close()
+
+    run(tmp_path, both)
+    assert [entry.split()[0] for entry in seen] in (
+        ["one", "one", "other", "other"],
+        ["other", "other", "one", "one"],
+    )
+
+
 def test_a_disk_that_fails_costs_what_was_being_written_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,5 +301,5 @@ def test_other_files_in_the_folder_are_left_alone(tmp_path: Path) -> None:
     assert (folder / "notes.txt").read_text() == "mine"
 
 
-def _fail(_handle: int) -> None:
+def _fail(*_args: object) -> None:
     raise OSError(28, "No space left on device")

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
 from tracejury.errors import TracejuryError
 from tracejury_collector import failpoints
-from tracejury_collector.errors import Unavailable
-from tracejury_collector.files import aside_name
+from tracejury_collector.errors import StoreDied, Unavailable
+from tracejury_collector.receive import blame
 from tracejury_collector.receive.admission import Admission
-from tracejury_collector.receive.journal import Entry, Journal, Left, Segment, pack
-from tracejury_collector.receive.store_client import StoreClient, StoreSignal, to_ipc
-from tracejury_collector.store.schema import SCHEMAS
+from tracejury_collector.receive.aside import Aside
+from tracejury_collector.receive.batches import Kept, brought_up, send
+from tracejury_collector.receive.blame import BATCH_DEATHS, Suspects
+from tracejury_collector.receive.journal import Journal
+from tracejury_collector.receive.segments import Entry, Left, Segment, pack
+from tracejury_collector.receive.store_client import StoreClient, StoreSignal
+from tracejury_collector.receive.trials import Trials, key_of
 
 _log = logging.getLogger(__name__)
 
@@ -35,37 +36,25 @@ LONGEST_REST_S = 0.2
 _RETRY_S = 0.25
 _LONGEST_RETRY_S = 2.0  # a store whose disk is full opens its file anew after each attempt
 _SIGNALS: tuple[StoreSignal, ...] = ("spans", "logs")
-_REFUSED = "the store cannot hold it"
-
-
-@dataclass(frozen=True, eq=False)
-class _Kept:
-    entry: Entry
-    segment: Segment
-
-    @property
-    def rows(self) -> int:
-        rows: int = self.entry.header["rows"]
-        return rows
 
 
 class _Lane:
-    """What waits of one signal, in the order of the journal."""
+    """What waits of one signal, in the order of the journal; one batch of it has its turn."""
 
     def __init__(self) -> None:
-        self.waiting: deque[_Kept] = deque()
+        self.waiting: deque[Kept] = deque()
         self.rows = 0
-        self.carried = 0
         self.news = asyncio.Event()
+        self.turn = asyncio.Lock()
 
-    def put(self, kept: _Kept) -> None:
+    def put(self, kept: Kept) -> None:
         self.waiting.append(kept)
         self.rows += kept.rows
         self.news.set()
 
-    def take(self) -> list[_Kept]:
-        """Return what one batch takes of what waits; it is carried until said otherwise."""
-        taken: list[_Kept] = []
+    def take(self) -> list[Kept]:
+        """Return what one batch takes of what waits."""
+        taken: list[Kept] = []
         rows = size = 0
         while self.waiting:
             rows += self.waiting[0].rows
@@ -74,7 +63,6 @@ class _Lane:
                 break
             taken.append(self.waiting.popleft())
         self.rows -= sum(kept.rows for kept in taken)
-        self.carried = len(taken)
         if not self.waiting:
             self.news.clear()
         return taken
@@ -91,6 +79,13 @@ class Handover:
         self._store = store
         self._admission = admission
         self._lanes = {signal: _Lane() for signal in _SIGNALS}
+        self._suspicious = {signal: _Lane() for signal in _SIGNALS}
+        """What was left too often, until it is tried apart."""
+        turns = [lane.turn for lane in self._lanes.values()]
+        self._aside = Aside(journal, store, self._let_go)
+        self._trials = Trials(journal, store, turns, self._let_go, self._aside)
+        self._damaged: list[Left] = []
+        self._kept = 0
         self._emptied = asyncio.Event()
         self._emptied.set()
 
@@ -104,23 +99,35 @@ class Handover:
         await asyncio.shield(written)  # whoever stops waiting does not take it back
 
     def take_over(self, left: Left) -> None:
-        """Carry on with what a receiver left when it died."""
+        """Carry on with what a receiver left when it died.
+
+        What may have had a part in that is tried apart from all else.
+        """
         _log.warning(
             "%d requests of %s were acknowledged before and go to the store now",
             *(len(left.entries), left.segment.path.name),
         )
-        for entry in left.entries:
-            try:
-                self._put(_Kept(_brought_up(entry), left.segment))
-            except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
-                self._set_aside(entry, error)
-                self._journal.forget(left.segment)
+        if left.damage:
+            self._damaged.append(left)
+        self._journal.note(left.segment, blame.taken_over())
+        recalled = blame.recalled(left.notes)
+        found = [kept for entry in left.entries if (kept := self._read(entry, left.segment))]
+        tried, others = _apart(found, recalled.trials)
+        self._trials.put(tried)
+        lanes = self._suspicious if recalled.is_suspicious else self._lanes
+        for kept in others:
+            lanes[kept.signal].put(kept)
 
     async def run(self) -> None:
         """Carry what comes until cancelled."""
+        for lane in self._suspicious.values():
+            self._trials.put(_parts(lane))
         async with asyncio.TaskGroup() as group:
             for signal, lane in self._lanes.items():
-                group.create_task(self._serve(signal, lane), name=f"handover of {signal}")
+                group.create_task(self._serve(lane), name=f"handover of {signal}")
+            group.create_task(self._trials.run(), name="trials")
+            group.create_task(self._aside.run(), name="setting aside")
+            group.create_task(self._clear_up(), name="clearing up")
 
     async def drain(self) -> None:
         """Return once nothing waits for the store."""
@@ -128,38 +135,63 @@ class Handover:
 
     def _take_on(self, entry: Entry, written: asyncio.Future[Segment]) -> None:
         if not written.cancelled() and not written.exception():
-            self._put(_Kept(entry, written.result()))
+            kept = Kept(entry, written.result())
+            self._hold(kept)
+            self._lanes[kept.signal].put(kept)
 
-    def _put(self, kept: _Kept) -> None:
+    def _read(self, entry: Entry, segment: Segment) -> Kept | None:
+        """Return a request that was left; one that cannot be read is given up."""
+        try:
+            kept = Kept(brought_up(entry), segment)
+        except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
+            kept = Kept(entry, segment)
+            self._hold(kept)
+            self._aside.put(kept, "the store cannot hold it", error)
+            return None
+        self._hold(kept)
+        return kept
+
+    def _hold(self, kept: Kept) -> None:
         self._admission.hold(len(kept.entry.payload))
-        self._lanes[kept.entry.header["signal"]].put(kept)
+        self._kept += 1
         self._emptied.clear()
 
-    async def _serve(self, signal: StoreSignal, lane: _Lane) -> None:
+    async def _clear_up(self) -> None:
+        """Set aside what is damaged of segments, and had no room yet."""
+        delay_s = _RETRY_S
+        while self._damaged:
+            if await self._journal.set_aside(self._damaged[-1]):
+                self._damaged.pop()
+            else:
+                await asyncio.sleep(delay_s)
+                delay_s = min(2 * delay_s, _LONGEST_RETRY_S)
+
+    async def _serve(self, lane: _Lane) -> None:
         due_s = 0.0
         while True:
             await lane.news.wait()
             if lane.rows < FULL_ROWS:
                 await asyncio.sleep(max(0.0, due_s - time.monotonic()))
-            began_s = time.monotonic()
-            await self._carry(signal, lane.take())
-            ended_s = time.monotonic()
+            async with lane.turn:
+                began_s = time.monotonic()
+                await self._carry(lane.take())
+                ended_s = time.monotonic()
             due_s = ended_s + min(REST * (ended_s - began_s), LONGEST_REST_S)
-            lane.carried = 0
-            if not any(each.waiting or each.carried for each in self._lanes.values()):
-                self._emptied.set()
 
-    async def _carry(self, signal: StoreSignal, batch: Sequence[_Kept]) -> None:
-        """Have the batch committed, however long that takes."""
+    async def _carry(self, batch: Sequence[Kept]) -> None:
+        """Have the batch committed, however long that takes; or have its requests tried apart."""
         try:
-            await self._persist(signal, [kept.entry for kept in batch])
+            await self._persist(batch)
+        except StoreDied as error:
+            _log.warning("%s: the %d requests of a batch are tried apart", error, len(batch))
+            self._trials.put(blame.split(batch))
         except TracejuryError as error:
-            await self._refused(signal, batch, error)
-            return
-        for kept in batch:
-            self._let_go(kept)
+            await self._refused(batch, error)
+        else:
+            for kept in batch:
+                self._let_go(kept)
 
-    async def _persist(self, signal: StoreSignal, entries: Sequence[Entry]) -> None:
+    async def _persist(self, batch: Sequence[Kept]) -> None:
         """Send until the store has taken them or says that it never will; say once that it waits.
 
         Raises: TracejuryError
@@ -167,87 +199,50 @@ class Handover:
         delay_s = _RETRY_S
         while True:
             try:
-                await self._send(signal, entries)
+                await send(self._store, batch, deaths=BATCH_DEATHS)
                 return
             except Unavailable as error:
                 if delay_s == _RETRY_S:
-                    _log.warning("%d requests wait for the store: %s", len(entries), error)
+                    _log.warning("%d requests wait for the store: %s", len(batch), error)
                 await asyncio.sleep(delay_s)
                 delay_s = min(2 * delay_s, _LONGEST_RETRY_S)
 
-    async def _send(self, signal: StoreSignal, entries: Sequence[Entry]) -> None:
-        headers = [entry.header for entry in entries]
-        with_rows = [entry.payload for entry in entries if entry.header["rows"]]
-        rejected = sum(header["rejected"] for header in headers)
-        reasons = _sum(header["reasons"] for header in headers)
-        if not with_rows:
-            await self._store.account(signal, rejected=rejected, reasons=reasons)
-            return
-        payload = await asyncio.to_thread(_joined, with_rows)
-        await self._store.append(
-            signal,
-            payload,
-            rows=sum(header["rows"] for header in headers),
-            rejected=rejected,
-            arrived_ns=min(header["arrived_ns"] for header in headers),
-            redacted=_sum(header["redacted"] for header in headers),
-            reasons=reasons,
-        )
-
-    async def _refused(
-        self, signal: StoreSignal, batch: Sequence[_Kept], error: TracejuryError
-    ) -> None:
-        """Find out which request the store can never hold, and set that aside."""
+    async def _refused(self, batch: Sequence[Kept], error: TracejuryError) -> None:
+        """Find out which request the store can never hold, and give that up."""
         if len(batch) > 1:
             for kept in batch:
-                await self._carry(signal, [kept])
-            return
-        (kept,) = batch
-        self._set_aside(kept.entry, error)
-        with contextlib.suppress(TracejuryError):
-            rejected = kept.rows + kept.entry.header["rejected"]
-            reasons = {**kept.entry.header["reasons"], _REFUSED: kept.rows}
-            await self._store.account(signal, rejected=rejected, reasons=reasons)
-        self._let_go(kept)
+                await self._carry([kept])
+        else:
+            self._aside.put(batch[0], "the store cannot hold it", error)
 
-    def _set_aside(self, entry: Entry, error: Exception) -> None:
-        target = aside_name(self._journal.folder)
-        target.write_bytes(pack(entry))
-        _log.critical("a request that was acknowledged was set aside as %s: %s", target, error)
-
-    def _let_go(self, kept: _Kept) -> None:
+    def _let_go(self, kept: Kept) -> None:
         failpoints.reach("receiver.forgetting")
         self._journal.forget(kept.segment)
         self._admission.give_back(len(kept.entry.payload))
+        self._kept -= 1
+        if not self._kept:
+            self._emptied.set()
 
 
-def _sum(counts: Any) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for each in counts:
-        total.update(each)
-    return dict(total)
-
-
-def _joined(payloads: Sequence[bytes | memoryview]) -> bytes | memoryview:
-    """Return one Arrow IPC stream with the rows of all."""
-    if len(payloads) == 1:
-        return payloads[0]
-    tables = [pa.ipc.open_stream(pa.py_buffer(payload)).read_all() for payload in payloads]
-    return memoryview(to_ipc(pa.concat_tables(tables)))
-
-
-def _brought_up(entry: Entry) -> Entry:
-    """Return an entry with the columns of today: another version may have written it."""
-    schema = SCHEMAS[entry.header["signal"]]
-    if not entry.header["rows"]:
-        return entry
-    table = pa.ipc.open_stream(pa.py_buffer(entry.payload)).read_all()
-    if table.schema.equals(schema):
-        return entry
-    columns = [
-        table[field.name]
-        if field.name in table.column_names
-        else pa.nulls(table.num_rows, field.type)
-        for field in schema
+def _apart(
+    found: Sequence[Kept], trials: Sequence[Suspects[str]]
+) -> tuple[list[Suspects[Kept]], list[Kept]]:
+    """Return those that are on trial still, as they were, and all others."""
+    by_key = {key_of(kept.entry): kept for kept in found} if trials else {}
+    tried = [
+        Suspects(members=members, strikes=trial.strikes, life=trial.life)
+        for trial in trials
+        if (members := tuple(by_key.pop(key) for key in trial.members if key in by_key))
     ]
-    return Entry(entry.header, memoryview(to_ipc(pa.table(columns, names=schema.names))))
+    known = {id(kept) for suspects in tried for kept in suspects.members}
+    return tried, [kept for kept in found if id(kept) not in known]
+
+
+def _parts(lane: _Lane) -> list[Suspects[Kept]]:
+    """Return what waits in parts of which none is larger than a batch."""
+    batches: list[list[Kept]] = []
+    while lane.waiting:
+        batches.append(lane.take())
+    if len(batches) == 1:
+        return blame.split(batches[0])
+    return [Suspects(members=tuple(batch)) for batch in batches]

@@ -17,8 +17,9 @@ from tracejury_collector.receive.accounts import Accounts
 from tracejury_collector.receive.admission import Admission, Reservation
 from tracejury_collector.receive.decompress import decompress
 from tracejury_collector.receive.handover import Handover
-from tracejury_collector.receive.journal import Entry, Journal
+from tracejury_collector.receive.journal import Journal
 from tracejury_collector.receive.otlp import Encoding, Signal, decode
+from tracejury_collector.receive.segments import Entry
 from tracejury_collector.receive.store_client import StoreClient, StoreSignal, to_ipc
 from tracejury_collector.redaction import NOTHING, Redactor
 

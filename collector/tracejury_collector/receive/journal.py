@@ -1,8 +1,7 @@
 """The journal of a receiver: what it has acknowledged and the database does not hold yet.
 
-A segment is a file of entries, each with its CRC-32, a header (JSON) and a payload (Arrow IPC).
-Whoever writes a segment holds a lock on it, which ends with the process: a receiver that starts
-takes over the segments that nobody holds.
+It lies in segments, of which all that waits shares one sync. A receiver that starts takes over the
+segments that nobody holds.
 """
 
 from __future__ import annotations
@@ -12,19 +11,16 @@ import contextlib
 import fcntl
 import logging
 import os
-import struct
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, ParamSpec, TypeVar
-
-import orjson
+from typing import Any, ParamSpec, TypeVar
 
 from tracejury_collector.errors import Unavailable
-from tracejury_collector.files import aside_name, check_room, sync
+from tracejury_collector.receive import segments
+from tracejury_collector.receive.segments import Left, Segment
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -32,70 +28,13 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 SEGMENT_BYTES = 16 << 20
-_SUFFIX = ".segment"
-_LENGTHS = struct.Struct(">IQ")  # of header and payload
-_CHECKSUM = struct.Struct(">I")
-
-
-class Entry(NamedTuple):
-    """One request as it is kept: what is said of it, and its rows."""
-
-    header: dict[str, Any]
-    payload: bytes | memoryview
-
-
-@dataclass(eq=False)
-class Segment:
-    """A file of entries; `live` of them are not in the database yet."""
-
-    path: Path
-    handle: int
-    size: int = 0
-    live: int = 0
+_POLL_S = 0.02
 
 
 @dataclass(frozen=True, eq=False)
 class _Write:
     data: bytes
     written: asyncio.Future[Segment]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Left:
-    """A segment that a receiver left when it died, and what it holds."""
-
-    segment: Segment
-    entries: list[Entry]
-
-
-def pack(entry: Entry) -> bytes:
-    """Return an entry as it lies on the disk."""
-    head = orjson.dumps(entry.header)
-    rest = b"".join((_LENGTHS.pack(len(head), len(entry.payload)), head, entry.payload))
-    return _CHECKSUM.pack(zlib.crc32(rest)) + rest
-
-
-def unpack(data: memoryview) -> tuple[list[Entry], int]:
-    """Return the entries of a segment up to the first that is not whole, and where that begins."""
-    found: list[Entry] = []
-    position = 0
-    while entry := _entry_at(data, position):
-        found.append(entry[0])
-        position = entry[1]
-    return found, position
-
-
-def _entry_at(data: memoryview, position: int) -> tuple[Entry, int] | None:
-    body = position + _CHECKSUM.size
-    start = body + _LENGTHS.size
-    if start > len(data):
-        return None
-    head_length, payload_length = _LENGTHS.unpack_from(data, body)
-    middle = start + head_length
-    end = middle + payload_length
-    if end > len(data) or zlib.crc32(data[body:end]) != _CHECKSUM.unpack_from(data, position)[0]:
-        return None
-    return Entry(orjson.loads(data[start:middle]), data[middle:end]), end
 
 
 @dataclass(eq=False)
@@ -122,33 +61,53 @@ class Journal:
             self._writing = asyncio.create_task(self._write_waiting(), name="journal")
         return written
 
+    def note(self, segment: Segment, note: dict[str, Any]) -> asyncio.Future[None]:
+        """Write a note about what the segment holds; resolves once a death of this process does
+        not take it back. A disk that does not take it costs the note."""
+        return asyncio.wrap_future(self._thread.submit(segments.note, segment, note))
+
     def forget(self, segment: Segment) -> None:
         """Take note that one entry of the segment is in the database; at the last, clear it."""
         segment.live -= 1
         if segment.live or (segment is self._current and self._writing):
             return
         if segment is self._current:
-            segment.size = 0
-            self._thread.submit(_clear, segment)
+            self._thread.submit(segments.clear, segment)
         else:
             self._drop(segment)
 
     def left(self) -> Iterator[Left]:
         """Take over the segments that nobody holds; whatever of them is damaged is set aside."""
-        for path in sorted(self.folder.glob(f"*{_SUFFIX}")):
-            segment = _taken_over(path)
+        for path in sorted(self.folder.glob(f"*{segments.SUFFIX}")):
+            segment = segments.taken_over(path)
             if segment is None:
                 continue
-            data = path.read_bytes()
-            entries, end = unpack(memoryview(data))
-            if end < len(data):
-                _set_aside(segment, data[end:], end)
-            segment.live = len(entries)
+            left = segments.left(segment, path.read_bytes())
             self._held.add(segment)
-            if entries:
-                yield Left(segment=segment, entries=entries)
+            if segment.live:
+                yield left
             else:
                 self._drop(segment)
+
+    async def set_aside(self, left: Left) -> bool:
+        """Set aside what is damaged; return whether that went well."""
+        if left.damage is None:
+            return True
+        if not await self._in_thread(segments.set_aside, left.segment, left.damage):
+            return False
+        self.forget(left.segment)
+        return True
+
+    @contextlib.asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        """Be the only one of this folder's receivers inside the block."""
+        handle = os.open(self.folder, os.O_RDONLY)
+        try:
+            while not _is_locked(handle):
+                await asyncio.sleep(_POLL_S)
+            yield
+        finally:
+            os.close(handle)
 
     def close(self) -> None:
         """Release the segments; what is in them stays for the next receiver."""
@@ -159,14 +118,14 @@ class Journal:
 
     def _drop(self, segment: Segment) -> None:
         self._held.discard(segment)
-        self._thread.submit(_remove, segment)
+        self._thread.submit(segments.remove, segment)
 
     async def _write_waiting(self) -> None:
         while self._waiting:
             group, self._waiting = self._waiting, []
             try:
                 segment = await self._roomy()
-                await self._in_thread(_append, segment, [write.data for write in group])
+                await self._in_thread(segments.append, segment, [write.data for write in group])
             except (OSError, Unavailable) as error:
                 self._turn_over(None)
                 _fail(group, error)
@@ -183,7 +142,7 @@ class Journal:
         Raises: OSError
         """
         if self._current is None or self._current.size >= SEGMENT_BYTES:
-            self._turn_over(await self._in_thread(_created, self.folder))
+            self._turn_over(await self._in_thread(segments.created, self.folder))
         assert self._current
         return self._current
 
@@ -207,82 +166,8 @@ def _fail(group: Sequence[_Write], error: OSError | Unavailable) -> None:
             write.written.set_exception(refusal)
 
 
-def _created(folder: Path) -> Segment:
-    """Return a new segment, which is there after a crash of the machine too.
-
-    Raises: OSError
-    """
-    if not folder.is_dir():
-        folder.mkdir(mode=0o700)
-        sync(folder.absolute().parent)
-    number = 1 + max((_number(path) for path in folder.iterdir()), default=0)
-    while True:
-        path = folder / f"{number:012}{_SUFFIX}"
-        number += 1
-        with contextlib.suppress(FileExistsError):
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            if os.fstat(handle).st_nlink:  # nobody took it for one that was left
-                sync(folder)
-                return Segment(path, handle)
-            os.close(handle)
-
-
-def _number(path: Path) -> int:
-    return int(path.stem) if path.suffix == _SUFFIX and path.stem.isdecimal() else 0
-
-
-def _append(segment: Segment, parts: Sequence[bytes]) -> None:
-    """Write the parts one after the other and wait for the disk; else leave none of them.
-
-    Raises: OSError, Unavailable
-    """
-    check_room(segment.path.parent)
-    data = memoryview(b"".join(parts))
-    try:
-        rest = data
-        while rest:
-            rest = rest[os.write(segment.handle, rest) :]
-        os.fdatasync(segment.handle)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.ftruncate(segment.handle, segment.size)
-        raise
-    segment.size += len(data)
-
-
-def _clear(segment: Segment) -> None:
-    os.ftruncate(segment.handle, 0)
-
-
-def _remove(segment: Segment) -> None:
-    segment.path.unlink(missing_ok=True)
-    os.close(segment.handle)
-
-
-def _taken_over(path: Path) -> Segment | None:
-    """Return the segment, locked; None where another process holds it or has just removed it."""
-    try:
-        handle = os.open(path, os.O_RDWR | os.O_APPEND)
-    except FileNotFoundError:
-        return None
-    try:
+def _is_locked(handle: int) -> bool:
+    with contextlib.suppress(BlockingIOError):
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        return None
-    if not os.fstat(handle).st_nlink:
-        os.close(handle)
-        return None
-    return Segment(path, handle)
-
-
-def _set_aside(segment: Segment, rest: bytes, end: int) -> None:
-    """Keep what cannot be read beside the folder, and leave the segment without it."""
-    target = aside_name(segment.path.parent)
-    target.write_bytes(rest)
-    os.ftruncate(segment.handle, end)
-    _log.critical(
-        "%d bytes of %s cannot be read and were set aside as %s: what they held is lost",
-        *(len(rest), segment.path, target),
-    )
+        return True
+    return False

@@ -1,7 +1,8 @@
 """The receiver's end of the socket to the store: batches go in, answers come after the commit.
 
 A batch is kept until it is answered. When the store goes away the client connects again and sends
-everything that is still unanswered; the store knows spans it already has.
+everything that is still unanswered; the store knows spans it already has. A store that goes without
+saying so has died, perhaps of what it had in hand.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import pyarrow as pa
 
 from tracejury.errors import TracejuryError
 from tracejury_collector import failpoints
-from tracejury_collector.errors import Unavailable
+from tracejury_collector.errors import StoreDied, Unavailable
 from tracejury_collector.ipc import read_frame, write_frame
 from tracejury_collector.keys.ring import Reason
 
@@ -27,6 +28,7 @@ StoreSignal = Literal["spans", "logs"]
 
 _FIRST_DELAY_S = 0.05
 _LONGEST_DELAY_S = 0.5
+_UNREAD_DEATHS = 2
 _NOTHING: Mapping[str, int] = {}
 
 
@@ -43,6 +45,9 @@ class _Pending:
     header: dict[str, Any]
     payload: memoryview
     answer: asyncio.Future[dict[str, Any]]
+    bears: int | None
+    """At so many deaths of the store it is given back; None: at none."""
+    deaths: int = 0
 
 
 class StoreClient:
@@ -55,6 +60,16 @@ class StoreClient:
         self._writer: asyncio.StreamWriter | None = None
         self._loop_task: asyncio.Task[None] | None = None
         self._closed = False
+        self._connections = itertools.count(1)
+        self.connection = 0
+        """The number of the present connection; 0: there is none."""
+
+    def life(self) -> int:
+        """Return what tells the present life of the store from others; 0 where it has none."""
+        try:
+            return os.stat(self._path).st_mtime_ns  # each store makes the socket anew
+        except OSError:
+            return 0
 
     async def start(self) -> None:
         """Begin to connect; requests may be made at once and wait for the connection."""
@@ -81,13 +96,15 @@ class StoreClient:
         arrived_ns: int,
         redacted: Mapping[str, int] = _NOTHING,
         reasons: Mapping[str, int] = _NOTHING,
+        deaths: int | None = None,
     ) -> Appended:
         """Return what became of the rows in `payload` (an Arrow IPC stream) once committed.
 
         `redacted` says what was taken out of them, by name; `reasons`, why others were rejected.
         It waits for as long as the store is away.
 
-        Raises: Unavailable when the client is closed, or the store cannot take it now.
+        Raises: Unavailable when the client is closed, or the store cannot take it now; StoreDied
+        once the store has died `deaths` times with it in hand.
         """
         header = {
             "op": "append",
@@ -98,7 +115,7 @@ class StoreClient:
             "redacted": redacted,
             "reasons": reasons,
         }
-        answer = await self._request(header, memoryview(payload))
+        answer = await self._request(header, memoryview(payload), deaths)
         return Appended(stored=answer["stored"], duplicate=answer["duplicate"])
 
     async def account(
@@ -129,9 +146,10 @@ class StoreClient:
     async def note_unread(self, payload: bytes) -> None:
         """Report what no dialect reads (JSON, see the store's end); returns once it is counted.
 
-        Raises: Unavailable when the client is closed, or the store cannot take it now.
+        Raises: Unavailable when the client is closed, or the store cannot take it now; StoreDied
+        when the store has died of it, for all that we know.
         """
-        await self._request({"op": "unread"}, memoryview(payload))
+        await self._request({"op": "unread"}, memoryview(payload), _UNREAD_DEATHS)
 
     async def note_refused(self, counts: Mapping[Reason, int]) -> None:
         """Report requests that were refused because of who made them, by why.
@@ -140,12 +158,16 @@ class StoreClient:
         """
         await self._request({"op": "refused", "counts": counts}, memoryview(b""))
 
-    async def _request(self, header: dict[str, Any], payload: memoryview) -> dict[str, Any]:
+    async def _request(
+        self, header: dict[str, Any], payload: memoryview, deaths: int | None = None
+    ) -> dict[str, Any]:
         if self._closed:
             raise _closing()
         number = next(self._ids)
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        pending = _Pending(header={**header, "id": number}, payload=payload, answer=answer)
+        pending = _Pending(
+            header={**header, "id": number}, payload=payload, answer=answer, bears=deaths
+        )
         self._pending[number] = pending
         try:
             self._send(pending)
@@ -176,18 +198,35 @@ class StoreClient:
             try:
                 await self._converse(reader, writer)
             except (OSError, EOFError, orjson.JSONDecodeError):
-                await asyncio.sleep(delay_s)
+                self._count_death()
             finally:
                 self._writer = None
+                self.connection = 0
                 writer.close()
+            await asyncio.sleep(delay_s)
+
+    def _count_death(self) -> None:
+        """Take note that the store has died with everything unanswered in hand."""
+        for pending in self._pending.values():
+            pending.deaths += 1
+            if pending.deaths == pending.bears and not pending.answer.done():
+                why = f"deaths of the store with it in hand: {pending.deaths}"
+                pending.answer.set_exception(StoreDied(why))
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Send what waits, and hear the answers, until the store says that it leaves.
+
+        Raises: OSError, EOFError where it is gone without a word, JSONDecodeError on nonsense.
+        """
         write_frame(writer, {"op": "hello", "role": "receiver", "pid": os.getpid()})
         for pending in self._pending.values():
             write_frame(writer, pending.header, pending.payload)
         self._writer = writer
+        self.connection = next(self._connections)
         while True:
             header, _ = await read_frame(reader)
+            if header.get("op") == "leaving":
+                return
             pending_or_none = self._pending.get(header.get("id", 0))
             if pending_or_none and not pending_or_none.answer.done():
                 pending_or_none.answer.set_result(header)

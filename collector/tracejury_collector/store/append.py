@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 import duckdb
@@ -15,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tracejury_collector import failpoints
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.store.batch import conform, join, numbered
 from tracejury_collector.store.database import NOTHING, REDACTED, REJECTED, Database
@@ -203,6 +205,7 @@ class Appender:
             sifted = self._sift(table, now_ns)
             runs.append(sifted.run)
             batch = numbered(table, sifted.new, seq, now_ns)
+            failpoints.reach_with("store.storing", partial(_holds_trace, batch))
             _insert(connection, signal, batch)
             self._add_labels(connection, batch, now_ns)
             seq += len(sifted.run)
@@ -249,6 +252,10 @@ class Appender:
         high, low = (np.asarray(columns[name], dtype=np.uint64) for name in ("high", "low"))
         self._window.load(high, low, self._now_ns())  # the time that nobody received does not count
         return last_seq + 1, last_ns
+
+
+def _holds_trace(batch: pa.Table, trace_id: str) -> bool:
+    return trace_id in batch["trace_id"].to_pylist()
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, signal: str, batch: pa.Table) -> None:

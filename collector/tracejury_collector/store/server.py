@@ -155,7 +155,10 @@ class ReceiverDesk:
     async def __call__(
         self, _hello: Hello, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        """Take requests until the peer leaves or the server stops; then answer what was taken."""
+        """Take requests until the peer leaves or the server stops; then answer what was taken.
+
+        A server that stops says that it leaves: to its peer, one that does not has died.
+        """
         replies: set[asyncio.Task[None]] = set()
         try:
             while True:
@@ -167,9 +170,12 @@ class ReceiverDesk:
                 task = asyncio.create_task(self._answer(request, payload, writer))
                 replies.add(task)
                 task.add_done_callback(replies.discard)
+        except asyncio.CancelledError:
+            await _all(replies)
+            write_frame(writer, {"op": "leaving"})
+            raise
         finally:
-            if replies:
-                await asyncio.wait(replies)
+            await _all(replies)
 
     async def _answer(
         self, request: _Request, payload: bytes, writer: asyncio.StreamWriter
@@ -212,6 +218,11 @@ class ReceiverDesk:
         )
         self._lag.note(request.arrived_ns, time.time_ns())
         return {"op": "appended", "stored": done.stored, "duplicate": done.duplicate}
+
+
+async def _all(replies: set[asyncio.Task[None]]) -> None:
+    if replies:
+        await asyncio.wait(replies)
 
 
 def _counted(payload: bytes) -> list[Counted]:
