@@ -10,7 +10,6 @@ import textwrap
 import tomllib
 from pathlib import Path
 
-import pytest
 import yaml
 
 from tests.helpers.docs import DOCS
@@ -24,12 +23,6 @@ FILE = re.compile(r"# file: (\S+)\n")
 BLOCKS = [(m[2], textwrap.dedent(m[3])) for m in BLOCK.finditer(PAGE)]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which the reader works."""
-    return tmp_path_factory.mktemp("guide")
-
-
 def run(command: list[str], folder: Path) -> None:
     script = Path(sys.executable).parent
     environment = {
@@ -40,7 +33,7 @@ def run(command: list[str], folder: Path) -> None:
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 0, f"{command[-1]}\n{done.stdout}{done.stderr}"
 
 
 def build_all(config: Config, folder: Path) -> None:
@@ -53,20 +46,20 @@ def build_all(config: Config, folder: Path) -> None:
         use_endpoint(None)
 
 
-@pytest.mark.parametrize(("language", "block"), BLOCKS, ids=range(len(BLOCKS)))
-def test_a_block_of_the_guide_works(language: str, block: str, folder: Path) -> None:
-    if named := FILE.match(block):
-        (folder / named[1]).write_text(block, encoding="utf-8")
-    if language == "python" and not named:
-        run([sys.executable, "-W", "error", "-c", block], folder)
-    elif language == "python":
-        compile(block, "guide", "exec")
-    elif language == "bash":
-        run(["bash", "-euo", "pipefail", "-c", block], folder)
-    elif language == "yaml":
-        build_all(parse_config(yaml.safe_load(block)), folder)
-    else:
-        assert list(tomllib.loads(block)["project"]["entry-points"]) == [ENTRY_POINT_GROUP]
+def test_the_blocks_of_the_guide_work_one_after_the_other(tmp_path: Path) -> None:
+    for language, block in BLOCKS:
+        if named := FILE.match(block):
+            (tmp_path / named[1]).write_text(block, encoding="utf-8")
+        if language == "python" and not named:
+            run([sys.executable, "-W", "error", "-c", block], tmp_path)
+        elif language == "python":
+            compile(block, "guide", "exec")
+        elif language == "bash":
+            run(["bash", "-euo", "pipefail", "-c", block], tmp_path)
+        elif language == "yaml":
+            build_all(parse_config(yaml.safe_load(block)), tmp_path)
+        else:
+            assert list(tomllib.loads(block)["project"]["entry-points"]) == [ENTRY_POINT_GROUP]
 
 
 def test_every_block_is_of_a_kind_that_is_run() -> None:
