@@ -51,6 +51,7 @@ from tracejury_collector.store.server import Hello, ReceiverDesk, StoreServer
 from tracejury_collector.store.turns import Turns
 from tracejury_collector.store.unread import UnreadLog
 from tracejury_collector.store.watch import end_process_when_stuck
+from tracejury_collector.stories import Stories
 from tracejury_collector.worker import Worker
 
 _API_DRAIN_S = 1
@@ -107,6 +108,10 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
         receivers = _Receivers(appender, unread, clock)
         turns = Turns(db)
         imports = Imports(db, clock)
+
+        def reception() -> Reception:
+            return replace(receivers.reception(), imported_ns=imports.last_ns)
+
         assembling = AssemblerLink(settings.assembler_socket)
         worker = Worker(
             db,
@@ -114,7 +119,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             jury,
             definitions.in_force,
             assembling,
-            reception=lambda: replace(receivers.reception(), imported_ns=imports.last_ns),
+            reception=reception,
             now_ns=clock,
             is_pressed=appender.is_pressed,
             turns=turns,
@@ -151,6 +156,15 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
             keys=KeyRing(config.key_file(), required=settings.keys_required),
             definitions=definitions,
             worker=worker,
+            stories=Stories(
+                db=db,
+                policy=worker.policy,
+                session_policy=worker.sessions.policy,
+                reception=reception,
+                now_ns=clock,
+                in_force=definitions.in_force,
+                jury=jury,
+            ),
             jury=jury,
             budgets=budgets,
             runs=RunDesk(db, driver, definitions),

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import duckdb
 import pyarrow as pa
@@ -18,11 +18,8 @@ from tracejury_collector.completion import Completion, CompletionPolicy, Recepti
 from tracejury_collector.config import Config
 from tracejury_collector.deciding import Decider, trace_subjects
 from tracejury_collector.errors import Unavailable
-from tracejury_collector.explain import explain
-from tracejury_collector.explain_session import Asked, explain_session
 from tracejury_collector.finishing import Draft, FinishedTrace, chunks
 from tracejury_collector.in_force import InForce
-from tracejury_collector.jury.roster import Seat
 from tracejury_collector.jury.traces import TraceKey
 from tracejury_collector.rules import Decision
 from tracejury_collector.sampling import Draw
@@ -65,10 +62,6 @@ class Jury(Protocol):
     def poke(self) -> None:
         """Hear that there are new jobs."""
 
-    def obstacle(self, seat: Seat) -> str:
-        """Say why an evaluator does not judge now, "" if nothing stands in its way."""
-        ...
-
 
 class Assembling(Protocol):
     """What rebuilds finished traces.
@@ -104,8 +97,8 @@ class Worker:
         jury: Jury,
         in_force: Callable[[], InForce],
         assembling: Assembling,
+        reception: Callable[[], Reception],
         now_ns: Callable[[], int] = time.time_ns,
-        reception: Callable[[], Reception] | None = None,
         is_pressed: Callable[[], bool] = lambda: False,
         turns: Turns | None = None,
         budget_refusal: Callable[[str], str] = lambda _: "",
@@ -113,8 +106,7 @@ class Worker:
         self._in_force = in_force
         self.assembling = assembling
         self.policy = _policy(config)
-        listening = Reception(listening_since_ns=now_ns())
-        self._reception = reception or (lambda: listening)
+        self._reception = reception
         self._is_pressed = is_pressed
         self.finished: Counter[str] = Counter()
         self.decider = Decider(db, now_ns(), config.jury.backlog, budget_refusal)
@@ -253,47 +245,6 @@ class Worker:
         busy = {(e.project, e.session_id) for e in self._reopened.values() if e.session_id}
         if self.sessions.tick(self._in_force(), now_ns, self._reception(), busy):
             self._jury.poke()
-
-    def explain(self, trace_id: str) -> dict[str, Any]:
-        """Return the whole story of a trace, in words and data.
-
-        Raises: NotFound for a trace that never arrived.
-        """
-        return explain(
-            self._db,
-            trace_id,
-            policy=self.policy,
-            reception=self._reception(),
-            now_ns=self._now_ns(),
-            rules=self._in_force().rules_on("trace"),
-            obstacle=self._obstacle,
-            identities=self._identities(),
-        )
-
-    def _obstacle(self, evaluator: str) -> str:
-        seat = self._in_force().seats.get(evaluator)
-        return self._jury.obstacle(seat) if seat else ""
-
-    def _identities(self) -> dict[str, str]:
-        return {name: seat.identity for name, seat in self._in_force().seats.items()}
-
-    def explain_session(self, session_id: str, project: str | None) -> dict[str, Any]:
-        """Return the whole story of a session, in words and data.
-
-        `project` None is the one where it was active last.
-        Raises: NotFound for a session that no trace named.
-        """
-        asked = Asked(
-            session_id=session_id,
-            project=project,
-            policy=self.sessions.policy,
-            reception=self._reception(),
-            now_ns=self._now_ns(),
-            rules=self._in_force().rules_on("session"),
-            obstacle=self._obstacle,
-            identities=self._identities(),
-        )
-        return explain_session(self._db, asked)
 
     def _look_up_reopened(self, cursor: duckdb.DuckDBPyConnection) -> None:
         self._db.finished.renew(cursor)

@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from tests.helpers.databases import lay_out
 from tests.helpers.service import eventually
 from tests.helpers.store import span_row, span_table
+from tests.helpers.worker import stories_of
 from tracejury_collector.api.app import create_app
 from tracejury_collector.api.context import ApiContext
 from tracejury_collector.api.problems import malformed_http
@@ -110,8 +111,8 @@ def running_api(directory: Path, **settings: Any) -> Iterator[Api]:
             jury,
             definitions.in_force,
             InProcess(),
+            lambda: Reception(listening_since_ns=began_ns, imported_ns=imports.last_ns),
             clock,
-            reception=lambda: Reception(listening_since_ns=began_ns, imported_ns=imports.last_ns),
             turns=turns,
         )
         driver = RunDriver(
@@ -157,6 +158,7 @@ def _context(
         keys=KeyRing(config.key_file()),
         definitions=definitions,
         worker=worker,
+        stories=stories_of(worker, jury),
         jury=jury,
         budgets=budgets,
         runs=runs,

@@ -13,6 +13,7 @@ from tests.helpers.databases import lay_out
 from tests.helpers.store import START_NS, log_row, log_table, span_row, span_table
 from tracejury.result import Outcome
 from tracejury_collector.assembling.assembly import InProcess
+from tracejury_collector.completion import Reception
 from tracejury_collector.config import Config, parse_config
 from tracejury_collector.definitions import Definitions
 from tracejury_collector.jury.building import RegistrySeats
@@ -23,6 +24,7 @@ from tracejury_collector.jury.roster import build_roster
 from tracejury_collector.store.append import Appended, Appender
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.turns import Turns
+from tracejury_collector.stories import Stories
 from tracejury_collector.worker import Worker
 from tracejury_evaluators.plugins import default_registry
 from tracejury_evaluators.registry import Registry
@@ -61,6 +63,7 @@ class Bench:
     jury: JuryPool = field(init=False)
     turns: Turns = field(init=False)
     worker: Worker = field(init=False)
+    stories: Stories = field(init=False)
 
     def open(self) -> None:
         """Open the database and build the parts."""
@@ -73,16 +76,19 @@ class Bench:
         self.definitions = Definitions(self.db, self.config, roster, seats, now_ns=self.clock)
         self.jury = JuryPool(self.db, self.config, self.definitions.seat_of, now_ns=self.clock)
         self.turns = Turns(self.db)
+        listening = Reception(listening_since_ns=self.clock())
         self.worker = Worker(
             self.db,
             self.config,
             self.jury,
             self.definitions.in_force,
             InProcess(),
+            reception=lambda: listening,
             now_ns=self.clock,
             budget_refusal=lambda rule: self.budget_refusals.get(rule, ""),
             turns=self.turns,
         )
+        self.stories = stories_of(self.worker, self.jury)
 
     def restart(self) -> None:
         """Stop and start again, as after a kill between two commits."""
@@ -159,6 +165,19 @@ def bench(
         yield built
     finally:
         built.db.close()
+
+
+def stories_of(worker: Worker, jury: JuryPool) -> Stories:
+    """Return what explains traces and sessions as this worker sees them."""
+    return Stories(
+        db=worker._db,
+        policy=worker.policy,
+        session_policy=worker.sessions.policy,
+        reception=worker._reception,
+        now_ns=worker._now_ns,
+        in_force=worker._in_force,
+        jury=jury,
+    )
 
 
 def trace_id(number: int) -> str:

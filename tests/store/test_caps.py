@@ -141,7 +141,7 @@ def test_what_the_jury_cannot_take_is_overloaded(tmp_path: Path) -> None:
         store.judge(Score(1.0))
         finish(store, 17, 3)
         assert store.rows(OUTCOMES) == [("overloaded", 6), ("selected", 13)]
-        story = store.worker.explain(trace_id(16))["lines"]
+        story = store.stories.of_trace(trace_id(16))["lines"]
         assert "10 decisions wait for the jury already (jury.backlog)" in story[-1]
 
 
@@ -181,7 +181,7 @@ def test_a_stratum_that_fails_on_one_trace_fails_only_there(tmp_path: Path) -> N
             ("selected", None),
             ("condition_failed", "seven"),
         ]
-        line = store.worker.explain(trace_id(3))["lines"][-1]
+        line = store.stories.of_trace(trace_id(3))["lines"][-1]
         assert "condition failed, stratum 'seven': its condition" in line
         assert "Conversion Error" in line
 

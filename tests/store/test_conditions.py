@@ -52,7 +52,7 @@ def test_of_many_conditions_only_the_one_that_fails_does_and_only_on_its_trace(
             (trace_id(3), "selected"),
             (trace_id(4), "selected"),
         ]
-        reasons = [store.worker.explain(trace_id(n))["decisions"][0]["reason"] for n in (1, 3, 4)]
+        reasons = [store.stories.of_trace(trace_id(n))["decisions"][0]["reason"] for n in (1, 3, 4)]
         assert [reason.split(" holds")[0] for reason in reasons] == [
             f"'{number}'",
             "'true'",

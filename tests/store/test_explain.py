@@ -27,13 +27,13 @@ def store(tmp_path: Path) -> Iterator[Bench]:
 
 
 def lines(store: Bench) -> list[str]:
-    found: list[str] = store.worker.explain(trace_id(1))["lines"]
+    found: list[str] = store.stories.of_trace(trace_id(1))["lines"]
     return found
 
 
 def test_an_unknown_trace_is_not_found(store: Bench) -> None:
     with pytest.raises(NotFound, match=trace_id(1)):
-        store.worker.explain(trace_id(1))
+        store.stories.of_trace(trace_id(1))
 
 
 def test_a_trace_that_is_not_finished_says_what_it_waits_for(store: Bench) -> None:
@@ -42,7 +42,7 @@ def test_a_trace_that_is_not_finished_says_what_it_waits_for(store: Bench) -> No
     assert lines(store) == [
         "not finished yet: root still open, 2 spans, last 4 s ago; finished in 116 s without news"
     ]
-    story = store.worker.explain(trace_id(1))
+    story = store.stories.of_trace(trace_id(1))
     assert story["status"] == "open"
     assert story["completion"]["due_ns"] > store.clock()
 
@@ -96,12 +96,12 @@ def test_a_sampled_trace_says_what_it_counts_for(tmp_path: Path) -> None:
         taken = next(n for n in range(1, 99) if is_sampled(trace_id(n), "r", 0.5))
         store.spans(root(taken, trace_state="ot=th:c"))
         store.after(4)
-        assert store.worker.explain(trace_id(taken))["lines"][1:] == [
+        assert store.stories.of_trace(trace_id(taken))["lines"][1:] == [
             "rule 'r' on revision 1: selected, in the sample of 50 % of stratum 'half'",
             "  counts for 8: drawn from 50 %, after 25 % were kept upstream",
             "  no-loops: waits for the jury",
         ]
-        (decision,) = store.worker.explain(trace_id(taken))["decisions"]
+        (decision,) = store.stories.of_trace(trace_id(taken))["decisions"]
         assert decision["stratum"] == "half"
         assert (decision["sampled_by"], decision["upstream_probability"]) == ("trace", 0.25)
 
@@ -147,7 +147,7 @@ def test_a_result_of_a_former_version_says_so_before_and_after_it_is_judged(stor
     store.definitions.delete("rule", "all")
     store.definitions.delete("evaluator", "speed")
     assert "  speed (since removed): pass 1, in time" in lines(store)
-    decisions = store.worker.explain(trace_id(1))["decisions"]
+    decisions = store.stories.of_trace(trace_id(1))["decisions"]
     versions = {e["evaluator"]: e["version"] for d in decisions for e in d["evaluators"]}
     assert versions == {"speed": "removed", "no-loops": "current"}
     store.spans(child())

@@ -21,7 +21,7 @@ def store(tmp_path: Path) -> Iterator[Bench]:
 
 def lines(store: Bench, session: str = "chat", project: str | None = None) -> list[str]:
     """Return the story in words."""
-    told: list[str] = store.worker.explain_session(session, project)["lines"]
+    told: list[str] = store.stories.of_session(session, project)["lines"]
     return told
 
 
@@ -46,7 +46,7 @@ def test_a_judged_session_tells_of_its_revisions_decisions_and_results(store: Be
     store.spans(child(1, 9))
     later(store, 4)
     later(store, IDLE_S)
-    story = store.worker.explain_session("chat", None)
+    story = store.stories.of_session("chat", None)
     assert story["target_id"] == "default/chat"
     assert story["status"] == "complete"
     assert story["lines"] == [
@@ -79,10 +79,10 @@ def test_of_several_projects_the_one_active_last_is_told_of(store: Bench) -> Non
     store.spans(said(1))
     later(store, 4)
     store.spans(said(2, project="shop"))
-    story = store.worker.explain_session("chat", None)
+    story = store.stories.of_session("chat", None)
     assert (story["project"], story["other_projects"]) == ("shop", ["default"])
-    assert store.worker.explain_session("chat", "default")["project"] == "default"
+    assert store.stories.of_session("chat", "default")["project"] == "default"
     with pytest.raises(NotFound, match="it is in 'shop', 'default'"):
-        store.worker.explain_session("chat", "nowhere")
+        store.stories.of_session("chat", "nowhere")
     with pytest.raises(NotFound, match="no trace is of the session 'other'"):
-        store.worker.explain_session("other", None)
+        store.stories.of_session("other", None)

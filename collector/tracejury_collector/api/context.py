@@ -19,6 +19,7 @@ from tracejury_collector.redaction import NOTHING, Redactor
 from tracejury_collector.renormalizing import Renormalizer
 from tracejury_collector.runs.desk import RunDesk
 from tracejury_collector.store.database import Database
+from tracejury_collector.stories import Stories
 from tracejury_collector.worker import Worker
 
 Signal = Literal["traces", "logs", "metrics"]
@@ -55,6 +56,7 @@ class ApiContext:
     keys: KeyRing
     definitions: Definitions
     worker: Worker
+    stories: Stories
     jury: JuryPool
     budgets: Budgets
     runs: RunDesk

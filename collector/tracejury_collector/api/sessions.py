@@ -100,7 +100,7 @@ def explain_session(
     project = own_project(caller, project)
     if caller.project is not None and not _own(context, caller, [{"session_id": session_id}]):
         raise _unknown(session_id, None, [])
-    story = context.worker.explain_session(session_id, project)
+    story = context.stories.of_session(session_id, project)
     if caller.project is not None:
         story["other_projects"] = []
     return SessionExplanation.model_validate(with_times(story))

@@ -108,7 +108,7 @@ def explain_trace(context: Context, caller: CallerIs, trace_id: TraceId) -> Expl
     if caller.project is not None:
         with context.db.read_as_one() as cursor:
             _known(context, cursor, caller, trace_id)
-    return explanation(context.worker.explain(trace_id.lower()))
+    return explanation(context.stories.of_trace(trace_id.lower()))
 
 
 def _known(
