@@ -30,6 +30,7 @@ from tests.helpers.otlp import (
     request_of,
     to_json,
 )
+from tests.helpers.service import settle
 from tests.helpers.stack import Stack, running_stack
 from tests.helpers.transports import ENCODINGS, TRANSPORTS, Client, Reply, Transport, client_of
 from tests.promises.accounting import assert_balanced, counted
@@ -56,6 +57,11 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     ) as running:
         yield running
         assert_balanced(counted(running.api.context.db))
+
+
+@pytest.fixture(autouse=True)
+def settled(stack: Stack) -> None:
+    settle(stack.database)  # there is little room: what waits for the store would be in the way
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -55,8 +56,12 @@ def lives(log: Path) -> list[dict[str, Any]]:
 
 
 def named(name: str) -> psutil.Process:
-    """Return the child of this process that has the name."""
-    return next(child for child in psutil.Process().children() if child.cmdline()[-1:] == [name])
+    """Return the living child of this process that has the name."""
+    for child in psutil.Process().children():
+        with contextlib.suppress(psutil.ZombieProcess):
+            if child.cmdline()[-1:] == [name]:
+                return child
+    raise LookupError(name)
 
 
 def supervise(specs: list[ChildSpec], script: Callable[[], None]) -> None:
@@ -107,8 +112,8 @@ def test_forks_are_replaced_also_when_the_forkserver_was_killed_with_them(tmp_pa
 
     def replaced(*names: str) -> None:
         before = len(lives(log))
-        for name in names:
-            named(name).kill()
+        for process in [named(name) for name in names]:
+            process.kill()
         eventually(lambda: len(lives(log)) > before, "it is replaced")
 
     def kill_both() -> None:
