@@ -12,8 +12,32 @@ from typing import TypeVar
 from tracejury_collector.errors import Unavailable
 
 T = TypeVar("T")
+BRISK_S = 0.25
+"""For as long a function runs like all other routes: most are answered by then."""
 _NICENESS = 10
-"""Its threads give way to those that store spans and answer the other routes."""
+"""What takes longer gives way from then on to the threads that store spans and answer others."""
+
+
+class _Turn:
+    """One function in a thread of its own; a thread that has given way never gets back."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._thread: int | None = None
+
+    def run(self, function: Callable[[], T]) -> T:
+        with self._lock:
+            self._thread = threading.get_native_id()
+        try:
+            return function()
+        finally:
+            with self._lock:
+                self._thread = None
+
+    def give_way(self) -> None:
+        with self._lock:  # the number of a thread that has ended may be another's
+            if self._thread is not None:
+                os.setpriority(os.PRIO_PROCESS, self._thread, _NICENESS)
 
 
 class Lane:
@@ -24,7 +48,6 @@ class Lane:
         self._at_once = at_once
         self._wait_s = wait_s
         self._free = asyncio.Semaphore(at_once)
-        self._threads = ThreadPoolExecutor(at_once, f"lane-{name}", initializer=_give_way)
 
     async def run(self, function: Callable[[], T], within_s: float) -> T:
         """Return what the function returns, once it was its turn.
@@ -40,17 +63,23 @@ class Lane:
                 f"{self._at_once} {self._name} are running, and none ended in "
                 f"{self._wait_s:g} s; send it again, or raise sql.at_once"
             ) from error
-        running = asyncio.get_running_loop().run_in_executor(self._threads, function)
-        running.add_done_callback(self._ended)
+        running = self._start(function)
         # A caller that leaves frees no thread: the function goes on.
         async with asyncio.timeout(within_s):
             return await asyncio.shield(running)
+
+    def _start(self, function: Callable[[], T]) -> asyncio.Future[T]:
+        loop = asyncio.get_running_loop()
+        turn = _Turn()
+        thread = ThreadPoolExecutor(1, f"lane-{self._name}")
+        running = loop.run_in_executor(thread, turn.run, function)
+        thread.shutdown(wait=False)
+        running.add_done_callback(self._ended)
+        slow = loop.call_later(BRISK_S, turn.give_way)
+        running.add_done_callback(lambda _: slow.cancel())
+        return running
 
     def _ended(self, running: asyncio.Future[T]) -> None:
         self._free.release()
         if not running.cancelled():
             running.exception()  # whose caller has left, nobody else looks at
-
-
-def _give_way() -> None:
-    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
