@@ -8,7 +8,8 @@ from pathlib import Path
 from tests.helpers.otlp import encoded, logs_request_of, make_log, make_span, request_of
 from tracejury_collector.config import Limits, StorageSettings
 from tracejury_collector.receive.accounts import Accounts
-from tracejury_collector.receive.ingest import ExportRequest, Ingest
+from tracejury_collector.receive.decoding import ExportRequest
+from tracejury_collector.receive.ingest import Ingest
 from tracejury_collector.receive.journal import Journal
 from tracejury_collector.receive.otlp import Signal
 from tracejury_collector.receive.store_client import StoreClient

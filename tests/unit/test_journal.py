@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -32,9 +32,9 @@ def plain(entries: list[Entry]) -> list[Entry]:
     return [Entry(entry.header, bytes(entry.payload)) for entry in entries]
 
 
-def numbered(number: int, size: int = 10) -> bytes:
-    """Return a packed entry that tells its number."""
-    return pack(Entry({"n": number}, bytes(size)))
+def numbered(number: int, size: int = 10) -> Entry:
+    """Return an entry that tells its number."""
+    return Entry({"n": number}, bytes(size))
 
 
 def run(folder: Path, work: Callable[[Journal], Awaitable[object]]) -> None:
@@ -110,14 +110,29 @@ def test_what_is_not_forgotten_is_taken_over_in_order(tmp_path: Path) -> None:
     assert left_in(tmp_path / "journal") == [0, 1, 2], "looking takes nothing away"
 
 
+def test_what_the_disk_takes_piece_by_piece_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def little(handle: int, pieces: Sequence[memoryview]) -> int:
+        return os.write(handle, pieces[0][:7])
+
+    monkeypatch.setattr(os, "writev", little)
+
+    async def write(journal: Journal) -> None:
+        await asyncio.gather(*(journal.append(numbered(n, n % 40)) for n in range(600)))
+
+    run(tmp_path / "journal", write)
+    assert left_in(tmp_path / "journal") == list(range(600))
+
+
 def test_a_segment_is_cleared_when_all_of_it_is_forgotten(tmp_path: Path) -> None:
     async def write(journal: Journal) -> None:
         first, second = [await journal.append(numbered(number)) for number in range(2)]
         journal.forget(first)
-        assert files(tmp_path / "journal")[first.path.name] == 2 * len(numbered(0))
+        assert files(tmp_path / "journal")[first.path.name] == 2 * len(pack(numbered(0)))
         journal.forget(second)
         third = await journal.append(numbered(2))
-        assert files(tmp_path / "journal") == {third.path.name: len(numbered(2))}
+        assert files(tmp_path / "journal") == {third.path.name: len(pack(numbered(2)))}
         journal.forget(third)
 
     run(tmp_path / "journal", write)
@@ -180,11 +195,11 @@ def test_damage_is_set_aside_and_what_lies_before_it_is_taken_over(tmp_path: Pat
     run(folder, write)
     (segment,) = folder.iterdir()
     data = bytearray(segment.read_bytes())
-    data[2 * len(numbered(0)) + 5] ^= 1
+    data[2 * len(pack(numbered(0))) + 5] ^= 1
     segment.write_bytes(data)
     assert left_in(folder) == [0, 1]
     (aside,) = tmp_path.glob("db.journal.damaged-*")
-    assert aside.read_bytes() == data[2 * len(numbered(0)) :]
+    assert aside.read_bytes() == data[2 * len(pack(numbered(0))) :]
     assert left_in(folder) == [0, 1], "the sound entries wait until they are forgotten"
 
 
@@ -193,7 +208,7 @@ def test_damage_that_there_is_no_room_to_set_aside_waits_until_there_is(
 ) -> None:
     folder = tmp_path / "db.journal"
     folder.mkdir()
-    (folder / "000000000001.segment").write_bytes(numbered(1) + b"damage")
+    (folder / "000000000001.segment").write_bytes(pack(numbered(1)) + b"damage")
 
     async def look(journal: Journal) -> None:
         with monkeypatch.context() as patch:

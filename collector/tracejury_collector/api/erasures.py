@@ -24,7 +24,9 @@ class ErasureRequest(BaseModel):
     """Whose traces to delete."""
 
     model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"user_id": "user-7", "dry_run": True}]}
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"examples": [{"user_id": "user-7", "dry_run": True}]},
     )
 
     user_id: str = Field(

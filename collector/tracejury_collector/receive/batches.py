@@ -90,4 +90,4 @@ def _sum(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 def _joined(payloads: Sequence[bytes | memoryview]) -> memoryview:
     """Return one Arrow IPC stream with the rows of all."""
     tables = [pa.ipc.open_stream(pa.py_buffer(payload)).read_all() for payload in payloads]
-    return memoryview(to_ipc(pa.concat_tables(tables)))
+    return memoryview(to_ipc(pa.concat_tables(tables).combine_chunks()))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 import orjson
@@ -32,6 +33,9 @@ from tracejury_collector.store.schema import LOG_SCHEMA, SPAN_SCHEMA
 
 _OTEL_KINDS = ("unspecified", "internal", "server", "client", "producer", "consumer")
 _STATUSES = ("unset", "ok", "error")
+_UNFIT = (pa.ArrowException, OverflowError, UnicodeError, TypeError)
+"""What is raised for a value that Arrow cannot hold."""
+
 R = TypeVar("R")
 
 _MAX_TIME_NS = (1 << 63) - 2  # one below what DuckDB reads as infinity
@@ -42,6 +46,7 @@ class Rows(ABC, Generic[R]):
     """Rows of one signal, and why others were rejected."""
 
     schema: pa.Schema
+    noun: str
 
     def __init__(
         self, shared_bytes: int, redactor: Redactor = NOTHING, *, project: str | None = None
@@ -76,17 +81,35 @@ class Rows(ABC, Generic[R]):
         """How often something was taken out, by its name."""
         return self._redacting.found if self._redacting else Found()
 
+    def __len__(self) -> int:
+        return len(self._rows)
+
     def table(self) -> pa.Table:
         """Return the rows as one table; a row that Arrow cannot hold is rejected alone."""
         try:
             return self._build(self._rows)
-        except (pa.ArrowException, OverflowError, UnicodeError, TypeError):
+        except _UNFIT:
             return self._build([row for row in self._rows if self._holds(row)])
+
+    def tables(self, others: Sequence[Self]) -> list[pa.Table]:
+        """Return these rows as a table, and those of each of the others, of the same signal.
+
+        They are made at once: for few rows most of the time goes into the columns.
+        """
+        group = [self, *others]
+        try:
+            whole = self._build([row for rows in group for row in rows._rows])
+        except _UNFIT:
+            return [rows.table() for rows in group]
+        ends = itertools.accumulate(map(len, group))
+        return [
+            whole.slice(end - len(rows), len(rows)) for rows, end in zip(group, ends, strict=True)
+        ]
 
     def _holds(self, row: R) -> bool:
         try:
             self._build([row])
-        except (pa.ArrowException, OverflowError, UnicodeError, TypeError):
+        except _UNFIT:
             self.reject("a value cannot be stored")
             return False
         return True
@@ -130,6 +153,7 @@ class SpanRows(Rows[_SpanRow]):
     """Rows of the table of spans."""
 
     schema = SPAN_SCHEMA
+    noun = "spans"
 
     def add(self, scope: Scope, span: RawSpan) -> None:
         """Add one span under `scope`, its canonical fields resolved.
@@ -227,6 +251,7 @@ class LogRows(Rows[_LogRow]):
     """Rows of the table of log records."""
 
     schema = LOG_SCHEMA
+    noun = "log records"
 
     def add(self, scope: Scope, log: RawLog) -> None:
         """Add one log record under `scope`.

@@ -20,7 +20,8 @@ from tracejury_collector.errors import (
 )
 from tracejury_collector.keys.ring import Caller, KeyRing, authorize
 from tracejury_collector.receive import replies
-from tracejury_collector.receive.ingest import ExportRequest, Ingest
+from tracejury_collector.receive.decoding import ExportRequest
+from tracejury_collector.receive.ingest import Ingest
 from tracejury_collector.receive.otlp import Signal
 
 _log = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from tracejury_collector.receive.aside import Aside
 from tracejury_collector.receive.batches import Kept, brought_up, send
 from tracejury_collector.receive.blame import BATCH_DEATHS, Suspects
 from tracejury_collector.receive.journal import Journal
-from tracejury_collector.receive.segments import Entry, Left, Segment, pack
+from tracejury_collector.receive.segments import Entry, Left, Segment
 from tracejury_collector.receive.store_client import StoreClient, StoreSignal
 from tracejury_collector.receive.trials import Trials, key_of
 
@@ -94,7 +94,7 @@ class Handover:
 
         Raises: Unavailable where the disk does not take it.
         """
-        written = self._journal.append(pack(entry))
+        written = self._journal.append(entry)
         written.add_done_callback(lambda done: self._take_on(entry, done))
         await asyncio.shield(written)  # whoever stops waiting does not take it back
 

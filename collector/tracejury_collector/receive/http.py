@@ -32,8 +32,9 @@ from tracejury_collector.keys.ring import ANYONE, Caller, KeyRing, authorize
 from tracejury_collector.origins import Hosts, check_origin, headers_of
 from tracejury_collector.receive import replies
 from tracejury_collector.receive.admission import Reservation
+from tracejury_collector.receive.decoding import ExportRequest
 from tracejury_collector.receive.decompress import check_encoding
-from tracejury_collector.receive.ingest import ExportRequest, Ingest
+from tracejury_collector.receive.ingest import Ingest
 from tracejury_collector.receive.otlp import Encoding, Signal
 
 _log = logging.getLogger(__name__)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from tracejury_collector import failpoints
 from tracejury_collector.config import Limits
@@ -15,37 +12,15 @@ from tracejury_collector.errors import Unavailable
 from tracejury_collector.receive import replies
 from tracejury_collector.receive.accounts import Accounts
 from tracejury_collector.receive.admission import Admission, Reservation
-from tracejury_collector.receive.decompress import decompress
+from tracejury_collector.receive.decoding import Decoder, ExportRequest, Prepared
 from tracejury_collector.receive.handover import Handover
 from tracejury_collector.receive.journal import Journal
-from tracejury_collector.receive.otlp import Encoding, Signal, decode
+from tracejury_collector.receive.otlp import Signal
 from tracejury_collector.receive.segments import Entry
-from tracejury_collector.receive.store_client import StoreClient, StoreSignal, to_ipc
+from tracejury_collector.receive.store_client import StoreClient, StoreSignal
 from tracejury_collector.redaction import NOTHING, Redactor
 
-_DECODERS = 1
 _STORE_SIGNALS: dict[Signal, StoreSignal] = {"traces": "spans", "logs": "logs"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportRequest:
-    """One export request as it came from the wire."""
-
-    signal: Signal
-    encoding: Encoding
-    body: bytes
-    compression: str = "identity"
-    project: str | None = None
-    """The project of its key; None: as its resources say."""
-
-
-class _Prepared(NamedTuple):
-    payload: memoryview
-    rows: int
-    rejected: int
-    message: str
-    reasons: Mapping[str, int]
-    redacted: Mapping[str, int]
 
 
 class Ingest:
@@ -60,7 +35,6 @@ class Ingest:
         redactor: Redactor = NOTHING,
     ) -> None:
         self.limits = limits
-        self._redactor = redactor
         self._draining = False
         self._requests = 0
         self._idle = asyncio.Event()
@@ -69,8 +43,7 @@ class Ingest:
         self._admission = Admission(limit_bytes=limits.in_flight_bytes, wait_s=limits.wait)
         self._journal = journal
         self._handover = Handover(journal, store, self._admission)
-        self._decoding = asyncio.Semaphore(_DECODERS)
-        self._threads = ThreadPoolExecutor(_DECODERS, thread_name_prefix="decode")
+        self._decoder = Decoder(limits, self._admission, redactor)
 
     @asynccontextmanager
     async def admit(self, signal: Signal, size: int) -> AsyncIterator[Reservation]:
@@ -119,7 +92,7 @@ class Ingest:
 
         Raises: MalformedRequest, TooLarge, Unavailable
         """
-        prepared = await self._prepare(request, reservation)
+        prepared = await self._decoder.decode(request, reservation)
         if request.signal in _STORE_SIGNALS and (prepared.rows or prepared.rejected):
             await self._keep(_STORE_SIGNALS[request.signal], prepared, reservation.arrived_ns)
             failpoints.reach("receiver.acknowledging")
@@ -127,38 +100,7 @@ class Ingest:
             request.signal, request.encoding, prepared.rejected, prepared.message
         )
 
-    async def _prepare(self, request: ExportRequest, reservation: Reservation) -> _Prepared:
-        """Return the decoded request.
-
-        Few requests are decoded at a time, and only while the rows that wait for their commit
-        are within the budget: a small compressed body can become a large batch.
-        """
-        async with self._decoding:
-            await self._admission.enter(own=reservation.size, extra=0)
-            loop = asyncio.get_running_loop()
-            prepared = await loop.run_in_executor(self._threads, self._decode, request)
-            failpoints.reach("receiver.decoded")
-            reservation.force_to(len(request.body) + len(prepared.payload))
-            return prepared
-
-    def _decode(self, request: ExportRequest) -> _Prepared:
-        limits = self.limits
-        body = decompress(request.body, request.compression, limits.decompressed_bytes)
-        decoded = decode(
-            request.signal,
-            request.encoding,
-            body,
-            limits,
-            self._redactor,
-            project=request.project,
-        )
-        rows = decoded.table.num_rows if decoded.table is not None else 0
-        payload = memoryview(to_ipc(decoded.table) if decoded.table is not None and rows else b"")
-        return _Prepared(
-            payload, rows, decoded.rejected, decoded.message, decoded.reasons, decoded.redacted
-        )
-
-    async def _keep(self, signal: StoreSignal, prepared: _Prepared, arrived_ns: int) -> None:
+    async def _keep(self, signal: StoreSignal, prepared: Prepared, arrived_ns: int) -> None:
         header = {
             "signal": signal,
             "rows": prepared.rows,
@@ -177,4 +119,4 @@ class Ingest:
     def close(self) -> None:
         """Stop the decoders, and leave what is in the journal to the next receiver."""
         self._journal.close()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._decoder.close()

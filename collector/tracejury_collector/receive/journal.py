@@ -20,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.receive import segments
-from tracejury_collector.receive.segments import Left, Segment
+from tracejury_collector.receive.segments import Entry, Left, Segment
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,7 +33,7 @@ _POLL_S = 0.02
 
 @dataclass(frozen=True, eq=False)
 class _Write:
-    data: bytes
+    entry: Entry
     written: asyncio.Future[Segment]
 
 
@@ -50,13 +50,13 @@ class Journal:
     def __post_init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
 
-    def append(self, data: bytes) -> asyncio.Future[Segment]:
-        """Write a packed entry; resolves to its segment once it is on the disk.
+    def append(self, entry: Entry) -> asyncio.Future[Segment]:
+        """Write an entry; resolves to its segment once it is on the disk.
 
         It fails with Unavailable where the disk does not take it.
         """
         written: asyncio.Future[Segment] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Write(data, written))
+        self._waiting.append(_Write(entry, written))
         if self._writing is None:
             self._writing = asyncio.create_task(self._write_waiting(), name="journal")
         return written
@@ -125,7 +125,7 @@ class Journal:
             group, self._waiting = self._waiting, []
             try:
                 segment = await self._roomy()
-                await self._in_thread(segments.append, segment, [write.data for write in group])
+                await self._in_thread(segments.append, segment, [write.entry for write in group])
             except (OSError, Unavailable) as error:
                 self._turn_over(None)
                 _fail(group, error)

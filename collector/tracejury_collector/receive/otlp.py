@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -54,26 +54,46 @@ def decode(
     if signal == "metrics":
         count = metrics.count_data_points(encoding, body)
         return Decoded(table=None, rejected=count, message=_METRICS_REFUSED if count else "")
+    return together([read(signal, encoding, body, limits, redactor, project=project)])[0]
+
+
+def read(
+    signal: Literal["traces", "logs"],
+    encoding: Encoding,
+    body: bytes,
+    limits: Limits,
+    redactor: Redactor = NOTHING,
+    *,
+    project: str | None = None,
+) -> Rows[Any]:
+    """Return what `decode` makes columns of.
+
+    Raises: as `decode`.
+    """
     if signal == "traces":
         spans = SpanRows(limits.decompressed_bytes, redactor, project=project)
         decode_spans = otlp_proto.decode_spans if encoding == "protobuf" else otlp_json.decode_spans
         decode_spans(body, spans, limits)
-        return _decoded(spans, "spans")
+        return spans
     logs = LogRows(limits.decompressed_bytes, redactor, project=project)
     decode_logs = otlp_proto.decode_logs if encoding == "protobuf" else otlp_json.decode_logs
     decode_logs(body, logs, limits)
-    return _decoded(logs, "log records")
+    return logs
 
 
-def _decoded(rows: Rows[Any], noun: str) -> Decoded:
-    table = rows.table()
-    return Decoded(
-        table=table,
-        rejected=rows.rejected.total(),
-        message=_message(rows.rejected, noun),
-        reasons=rows.rejected,
-        redacted=rows.redacted,
-    )
+def together(requests: Sequence[Rows[Any]]) -> list[Decoded]:
+    """Return each of the requests, all of the same signal, decoded to the end."""
+    first, *others = requests
+    return [
+        Decoded(
+            table=table,
+            rejected=rows.rejected.total(),
+            message=_message(rows.rejected, rows.noun),
+            reasons=rows.rejected,
+            redacted=rows.redacted,
+        )
+        for rows, table in zip(requests, first.tables(others), strict=True)
+    ]
 
 
 def _message(rejected: Counter[str], noun: str) -> str:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import logging
 import os
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ _log = logging.getLogger(__name__)
 
 SUFFIX = ".segment"
 _NOTE = "note"
+_AT_ONCE = 512  # pieces in one call of the system, which takes 1,024
 _LENGTHS = struct.Struct(">IQ")  # of header and payload
 _CHECKSUM = struct.Struct(">I")
 
@@ -69,9 +71,15 @@ class Damage:
 
 def pack(entry: Entry) -> bytes:
     """Return an entry as it lies on the disk."""
+    return b"".join(_packed(entry))
+
+
+def _packed(entry: Entry) -> tuple[bytes, bytes | memoryview]:
+    """Return an entry as it lies on the disk in two pieces; the payload is not copied."""
     head = orjson.dumps(entry.header)
-    rest = b"".join((_LENGTHS.pack(len(head), len(entry.payload)), head, entry.payload))
-    return _CHECKSUM.pack(zlib.crc32(rest)) + rest
+    start = _LENGTHS.pack(len(head), len(entry.payload)) + head
+    checksum = zlib.crc32(entry.payload, zlib.crc32(start))
+    return _CHECKSUM.pack(checksum) + start, entry.payload
 
 
 def unpack(data: memoryview) -> tuple[list[Entry], int]:
@@ -122,20 +130,20 @@ def _number(path: Path) -> int:
     return int(path.stem) if path.suffix == SUFFIX and path.stem.isdecimal() else 0
 
 
-def append(segment: Segment, parts: Sequence[bytes]) -> None:
-    """Write the parts one after the other and wait for the disk; else leave none of them.
+def append(segment: Segment, entries: Iterable[Entry]) -> None:
+    """Write the entries one after the other and wait for the disk; else leave none of them.
 
     Raises: OSError, Unavailable
     """
     check_room(segment.path.parent)
     with _whole(segment):
-        _write(segment, b"".join(parts))
+        _write(segment, entries)
         os.fdatasync(segment.handle)
 
 
 def note(segment: Segment, note: dict[str, Any]) -> None:
     with contextlib.suppress(OSError), _whole(segment):
-        _write(segment, pack(Entry({_NOTE: note}, b"")))
+        _write(segment, [Entry({_NOTE: note}, b"")])
 
 
 @contextlib.contextmanager
@@ -151,11 +159,22 @@ def _whole(segment: Segment) -> Iterator[None]:
         raise
 
 
-def _write(segment: Segment, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(segment.handle, rest) :]
-    segment.size += len(data)
+def _write(segment: Segment, entries: Iterable[Entry]) -> None:
+    pieces = iter([memoryview(piece) for entry in entries for piece in _packed(entry) if piece])
+    while some := list(itertools.islice(pieces, _AT_ONCE)):
+        while some:
+            written = os.writev(segment.handle, some)
+            segment.size += written
+            some = _rest(some, written)
+
+
+def _rest(pieces: list[memoryview], written: int) -> list[memoryview]:
+    """Return what is left of pieces of which so many bytes are written."""
+    for index, piece in enumerate(pieces):
+        if written < len(piece):
+            return [piece[written:], *pieces[index + 1 :]]
+        written -= len(piece)
+    return []
 
 
 def clear(segment: Segment) -> None:
