@@ -32,6 +32,18 @@ def test_a_row_that_arrow_cannot_hold_is_rejected_alone() -> None:
     assert rows.rejected == {"a value cannot be stored": 1}
 
 
+@pytest.mark.parametrize("unfit", [(), (1,), (0, 2)])
+def test_what_arrow_cannot_hold_costs_its_own_request_a_row(unfit: tuple[int, ...]) -> None:
+    requests, scope = [SpanRows(10_000) for _ in range(3)], Scope(Resource({}))
+    for number, rows in enumerate(requests):
+        rows.add(scope, raw_span(f"{number}a"))
+        rows.add(scope, raw_span(f"{number}b", flags=2**40 if number in unfit else 0))
+    tables = requests[0].tables(requests[1:])
+    found = [[row["span_id"] for row in rows_of(table)] for table in tables]
+    assert found == [[f"{n}a"] if n in unfit else [f"{n}a", f"{n}b"] for n in range(3)]
+    assert [rows.rejected.total() for rows in requests] == [int(n in unfit) for n in range(3)]
+
+
 @pytest.mark.parametrize(
     ("marker", "is_marker"), [(True, True), (False, False), ("true", False), (1, False)]
 )
