@@ -73,11 +73,9 @@ def all_at_once(*requests: ExportRequest) -> list[Outcome]:
 
 def span_ids(outcome: Outcome) -> list[str]:
     assert isinstance(outcome, Prepared)
-    ids: list[str] = (
-        pa.ipc.open_stream(pa.py_buffer(outcome.payload)).read_all()["span_id"].to_pylist()
-    )
-    assert len(ids) == outcome.rows
-    return ids
+    table = pa.ipc.open_stream(pa.py_buffer(outcome.payload)).read_all()
+    assert table.num_rows == outcome.rows
+    return [str(span_id) for span_id in table["span_id"].to_pylist()]
 
 
 @pytest.fixture
