@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import threading
 from collections.abc import Awaitable, Callable, Sequence
@@ -92,16 +93,65 @@ def groups(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_each_of_a_group_has_its_own_rows_and_its_own_fault(groups: list[int]) -> None:
-    requests = [spans_request(1, 2), BROKEN, LOGS, TOO_LARGE, METRICS, spans_request(3)]
-    first, broken, log, large, metrics, last = all_at_once(*requests)
-    alone = [span_ids(all_at_once(request)[0]) for request in (requests[0], requests[-1])]
-    assert [span_ids(first), span_ids(last)] == alone
+    requests = [spans_request(1, 2), LOGS, spans_request(3), METRICS, BROKEN, TOO_LARGE]
+    first, log, second, metrics, broken, large, last = all_at_once(*requests, spans_request(4))
+    assert sorted(groups) == [1, 1, 2], "spans together, logs for themselves, others after a fault"
+    alone = [span_ids(all_at_once(request)[0]) for request in (requests[0], requests[2])]
+    assert [span_ids(first), span_ids(second)] == alone
     assert isinstance(broken, MalformedRequest)
     assert isinstance(large, TooLarge)
     assert isinstance(log, Prepared)
     assert isinstance(metrics, Prepared)
     assert (log.rows, metrics.rows, metrics.payload.nbytes) == (1, 0, 0)
-    assert sorted(groups[:2]) == [1, 2], "spans together, logs for themselves"
+    assert len(span_ids(last)) == 1
+
+
+def test_a_fault_that_columns_have_costs_its_own_request_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def exhausted(requests: Sequence[Rows[Any]]) -> list[Decoded]:
+        if any(len(rows) == 3 for rows in requests):
+            raise MemoryError
+        return together(requests)
+
+    monkeypatch.setattr(decoding, "together", exhausted)
+    first, second, third = all_at_once(
+        spans_request(1), spans_request(2, 3, 4), spans_request(5, 6)
+    )
+    assert (len(span_ids(first)), len(span_ids(third))) == (1, 2)
+    assert isinstance(second, MemoryError)
+
+
+def test_projects_share_no_columns(groups: list[int]) -> None:
+    asked = [spans_request(n)._replace(project=name) for n, name in enumerate("abab", start=1)]
+    for outcome, name in zip(all_at_once(*asked), "abab", strict=True):
+        assert isinstance(outcome, Prepared)
+        table = pa.ipc.open_stream(pa.py_buffer(outcome.payload)).read_all()
+        assert table["project"].to_pylist() == [name]
+    assert groups == [2, 2]
+
+
+def test_refused_requests_do_not_pile_up_in_memory() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        found = all_at_once(*[TOO_LARGE] * 5, *[BROKEN] * 5)
+        assert [type(each) for each in found] == [TooLarge] * 5 + [MalformedRequest] * 5
+        del found
+        kept = [each for each in gc.get_objects() if isinstance(each, TooLarge | MalformedRequest)]
+    finally:
+        gc.enable()
+    assert len(kept) <= 1, "the last one may be"
+
+
+def test_what_rows_repeat_of_their_resource_counts(groups: list[int]) -> None:
+    request = request_of(*[make_span(number) for number in range(1, 101)])
+    request.resource_spans[0].resource.attributes.add(key="r").value.string_value = "x" * 3_000
+    body = encoded(request, "protobuf")
+    assert len(body) < decoding.GROUP_BYTES / 4
+    found = all_at_once(*[ExportRequest("traces", "protobuf", body)] * 3)
+    assert [len(span_ids(each)) for each in found] == [100] * 3
+    assert groups == [1, 1, 1]
 
 
 def test_large_requests_are_decoded_alone_also_when_they_came_small(groups: list[int]) -> None:

@@ -59,7 +59,7 @@ class Rows(ABC, Generic[R]):
         whatever their resources say.
         """
         self._redacting = Redacting(redactor) if redactor.is_active else None
-        self._project = project
+        self.project = project
         self._rows: list[R] = []
         self._shared_bytes = self._shared_left = shared_bytes
         self.rejected: Counter[str] = Counter()
@@ -74,9 +74,14 @@ class Rows(ABC, Generic[R]):
         Raises: Rejected
         """
         added = self._redacting.scope(scope) if self._redacting else scope
-        if self._project is not None:
-            added.resource.project = self._project
+        if self.project is not None:
+            added.resource.project = self.project
         return added
+
+    @property
+    def shared_bytes(self) -> int:
+        """How much of resource and scope the rows repeat."""
+        return self._shared_bytes - self._shared_left
 
     @property
     def redacted(self) -> Found:
@@ -91,7 +96,8 @@ class Rows(ABC, Generic[R]):
         try:
             return self._build(self._rows)
         except _UNFIT:
-            return self._build([row for row in self._rows if self._holds(row)])
+            self._rows = [row for row in self._rows if self._holds(row)]
+            return self._build(self._rows)
 
     def tables(self, others: Sequence[Self]) -> list[pa.Table]:
         """Return these rows as a table, and those of each of the others, of the same signal.

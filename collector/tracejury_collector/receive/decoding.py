@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
+from tracejury.errors import TracejuryError
 from tracejury_collector import failpoints
 from tracejury_collector.config import Limits
 from tracejury_collector.errors import Unavailable
@@ -74,7 +75,10 @@ class Decoder:
         self._waiting.append(_Waiting(request, reservation, answer))
         if self._working is None:
             self._working = asyncio.create_task(self._work(), name="decoding")
-        return await answer
+        try:
+            return await answer
+        finally:
+            del answer  # a fault would hold what holds the fault
 
     def close(self) -> None:
         """Stop; what waits is canceled."""
@@ -83,23 +87,15 @@ class Decoder:
             self._working.cancel()
 
     async def _work(self) -> None:
-        group: list[_Waiting] = []
         try:
             while self._waiting:
-                if not await self._has_room(self._waiting[0]):
-                    continue
-                group = self._take()
-                requests = [waiting.request for waiting in group]
-                loop = asyncio.get_running_loop()
-                done = await loop.run_in_executor(self._thread, self._decode, requests)
-                failpoints.reach("receiver.decoded")
-                self._waiting.extendleft(reversed(group[len(done) :]))
-                for waiting, outcome in zip(group, done, strict=False):
-                    _answer(waiting, outcome)
+                if self._waiting[0].answer.done():  # nobody waits for it any more
+                    self._waiting.popleft()
+                elif await self._has_room(self._waiting[0]):
+                    await self._decode_group()
         finally:
             self._working = None
-            for waiting in (*group, *self._waiting):
-                waiting.answer.cancel()  # which does nothing to those that have theirs
+            _cancel(self._waiting)
             self._waiting.clear()
 
     async def _has_room(self, first: _Waiting) -> bool:
@@ -112,41 +108,71 @@ class Decoder:
             return False
         return True
 
+    async def _decode_group(self) -> None:
+        group = self._take()
+        requests = [waiting.request for waiting in group]
+        loop = asyncio.get_running_loop()
+        try:
+            done = await loop.run_in_executor(self._thread, self._decode, requests)
+        except BaseException:
+            _cancel(group)
+            raise
+        failpoints.reach("receiver.decoded")
+        self._waiting.extendleft(reversed(group[len(done) :]))
+        for waiting, outcome in zip(group, done, strict=False):
+            _answer(waiting, outcome)
+
     def _take(self) -> list[_Waiting]:
         """Return those that one group may hold, without those that nobody waits for any more."""
         group: list[_Waiting] = []
         size = 0
-        while self._waiting and size < GROUP_BYTES:
-            waiting = self._waiting.popleft()
+        while self._waiting:
+            waiting = self._waiting[0]
+            size += len(waiting.request.body)
+            if group and size > GROUP_BYTES:
+                break
+            self._waiting.popleft()
             if not waiting.answer.done():
                 group.append(waiting)
-                size += len(waiting.request.body)
         return group
 
     def _decode(self, requests: Sequence[ExportRequest]) -> list[Prepared | Exception]:
-        """Return what became of the first requests, of as many as one group may hold."""
+        """Return what became of the first requests, of as many as one group may hold.
+
+        A fault ends a group: nobody waits for the next one, which may unfold as far.
+        """
         found: list[Rows[Any] | Decoded | Exception] = []
         size = 0
         for request in requests:
-            try:
-                body = decompress(
-                    request.body, request.compression, self._limits.decompressed_bytes
-                )
-                size += len(body)
-                found.append(self._read(request, body))
-            except Exception as error:  # noqa: BLE001 - whoever waits for it is told
-                found.append(error)
-            if size >= GROUP_BYTES:
+            item, weight = self._read(request)
+            found.append(item)
+            size += weight
+            if size >= GROUP_BYTES or isinstance(item, Exception):
                 break
         return _prepared(found)
 
-    def _read(self, request: ExportRequest, body: bytes) -> Rows[Any] | Decoded:
-        if request.signal == "metrics":
-            return decode("metrics", request.encoding, body, self._limits)
-        return read(
-            *(request.signal, request.encoding, body, self._limits, self._redactor),
-            project=request.project,
-        )
+    def _read(self, request: ExportRequest) -> tuple[Rows[Any] | Decoded | Exception, int]:
+        """Return the request as rows, or its fault; and how many bytes it unfolds to."""
+        limits = self._limits
+        try:
+            body = decompress(request.body, request.compression, limits.decompressed_bytes)
+            if request.signal == "metrics":
+                return decode("metrics", request.encoding, body, limits), len(body)
+            rows = read(
+                *(request.signal, request.encoding, body, limits, self._redactor),
+                project=request.project,
+            )
+        except TracejuryError as error:
+            error.__context__ = None  # no frames: they hold what was unfolded
+            return error.with_traceback(None), 0
+        except Exception as error:  # noqa: BLE001 - whoever waits for it is told
+            return error, 0
+        return rows, len(body) + rows.shared_bytes
+
+
+def _cancel(waiting: Iterable[_Waiting]) -> None:
+    for each in waiting:
+        each.answer.cancel()
 
 
 def _answer(waiting: _Waiting, outcome: Prepared | Exception) -> None:
@@ -160,24 +186,34 @@ def _answer(waiting: _Waiting, outcome: Prepared | Exception) -> None:
 
 
 def _prepared(found: Sequence[Rows[Any] | Decoded | Exception]) -> list[Prepared | Exception]:
-    done: dict[int, Decoded | Exception] = {}
-    groups: dict[type, list[int]] = {}
+    """Return the requests with their columns; those of one signal and project are made together.
+
+    Where a column ends, some bytes of the next request come along.
+    """
+    done: dict[int, Prepared | Exception] = {}
+    groups: dict[tuple[type, str | None], dict[int, Rows[Any]]] = {}
     for index, item in enumerate(found):
         if isinstance(item, Rows):
-            groups.setdefault(type(item), []).append(index)
+            groups.setdefault((type(item), item.project), {})[index] = item
         else:
-            done[index] = item
-    for indexes in groups.values():
-        rows = [item for index in indexes if isinstance(item := found[index], Rows)]
-        done.update(zip(indexes, together(rows), strict=True))
-    return [_packed(done[index]) for index in range(len(found))]
+            done[index] = item if isinstance(item, Exception) else _packed(item)
+    for group in groups.values():
+        done.update(zip(group, _finished([*group.values()]), strict=True))
+    return [done[index] for index in range(len(found))]
 
 
-def _packed(outcome: Decoded | Exception) -> Prepared | Exception:
-    if isinstance(outcome, Exception):
-        return outcome
-    rows = outcome.table.num_rows if outcome.table is not None else 0
-    payload = memoryview(to_ipc(outcome.table) if outcome.table is not None and rows else b"")
+def _finished(group: Sequence[Rows[Any]]) -> list[Prepared | Exception]:
+    try:
+        return [_packed(decoded) for decoded in together(group)]
+    except Exception as error:  # noqa: BLE001 - whoever waits for it is told
+        if len(group) == 1:
+            return [error]
+    return [outcome for rows in group for outcome in _finished([rows])]
+
+
+def _packed(decoded: Decoded) -> Prepared:
+    rows = decoded.table.num_rows if decoded.table is not None else 0
+    payload = memoryview(to_ipc(decoded.table) if decoded.table is not None and rows else b"")
     return Prepared(
-        payload, rows, outcome.rejected, outcome.message, outcome.reasons, outcome.redacted
+        payload, rows, decoded.rejected, decoded.message, decoded.reasons, decoded.redacted
     )
