@@ -149,13 +149,14 @@ def _cells(figures: Figures) -> tuple[str, ...]:
     )
 
 
-def markdown(found: dict[str, Any], reference: Figures, seconds: int, rounds: int) -> str:
+def markdown(found: dict[str, Any], reference: Figures, wanted: argparse.Namespace) -> str:
     """Return the tables with where and when they were measured."""
     walk = reference["parse_walk_attrs_spans_per_s"]["median"]
     said = (
         f"Measured {time.strftime('%Y-%m-%d', time.gmtime())} on {machine()}; "
-        f"{rounds} round(s) of {seconds} s at most; parsing the same protobuf and walking over its "
-        f"attributes in Python: {walk:,} spans/s in the same run."
+        f"{wanted.rounds} round(s) of {wanted.seconds} s and {wanted.spans:,} spans at most; "
+        f"parsing the same protobuf and walking over its attributes in Python: {walk:,} spans/s in "
+        "the same run."
     )
     versions = [
         f"tracejury {version('tracejury')}",
@@ -216,7 +217,7 @@ def main() -> None:
             table.add_row(*cells)
         Console(width=150).print(table)
     if wanted.page:
-        put_into(wanted.page, markdown(found, reference, wanted.seconds, wanted.rounds))
+        put_into(wanted.page, markdown(found, reference, wanted))
     if wanted.out:
         wanted.out.write_text(json.dumps({"reference": reference, "found": found}, indent=1))
 
