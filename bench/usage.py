@@ -36,7 +36,8 @@ class Usage(threading.Thread):
     def run(self) -> None:
         """Look at the processes again and again."""
         while not self._left.wait(EVERY_S):
-            self.look()
+            with contextlib.suppress(psutil.Error):  # it has just ended
+                self.look()
 
     def look(self) -> dict[str, float]:
         """Return the processor time of each process so far, in s."""
