@@ -40,6 +40,7 @@ def test_what_is_answered_soon_runs_like_all_else_also_after_what_was_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(lane, "BRISK_S", 0.2)
+    monkeypatch.setattr(lane, "_NICENESS", NORMAL + 1)
     quick, slow, next_one = in_lane(niceness, niceness_in_the_end, niceness)
     assert (quick, slow > NORMAL, next_one) == (NORMAL, True, NORMAL)
     assert niceness() == NORMAL

@@ -37,7 +37,8 @@ class _Turn:
     def give_way(self) -> None:
         with self._lock:  # the number of a thread that has ended may be another's
             if self._thread is not None:
-                os.setpriority(os.PRIO_PROCESS, self._thread, _NICENESS)
+                niceness = max(_NICENESS, os.getpriority(os.PRIO_PROCESS, self._thread))
+                os.setpriority(os.PRIO_PROCESS, self._thread, niceness)
 
 
 class Lane:
