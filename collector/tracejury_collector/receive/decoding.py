@@ -112,11 +112,12 @@ class Decoder:
         group = self._take()
         requests = [waiting.request for waiting in group]
         loop = asyncio.get_running_loop()
+        done: list[Prepared | Exception] = []
         try:
             done = await loop.run_in_executor(self._thread, self._decode, requests)
-        except BaseException:
-            _cancel(group)
-            raise
+        finally:
+            if not done:  # the service stops
+                _cancel(group)
         failpoints.reach("receiver.decoded")
         self._waiting.extendleft(reversed(group[len(done) :]))
         for waiting, outcome in zip(group, done, strict=False):
