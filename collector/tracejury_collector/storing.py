@@ -105,7 +105,7 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
         jury = JuryPool(db, config, definitions.seat_of, budgets=budgets)
         unread = UnreadLog(db)
         await asyncio.to_thread(_forget_what_is_read, unread)
-        receivers = _Receivers(appender, unread, clock)
+        receivers = _Receivers(appender, config.journal_folder(), unread, clock)
         turns = Turns(db)
         imports = Imports(db, clock)
 
@@ -240,12 +240,14 @@ def _forget_what_is_read(unread: UnreadLog) -> None:
 class _Receivers:
     """The receivers that are connected, and what they could see of the traffic."""
 
-    def __init__(self, appender: Appender, unread: UnreadLog, clock: SteadyClock) -> None:
+    def __init__(
+        self, appender: Appender, journal: Path, unread: UnreadLog, clock: SteadyClock
+    ) -> None:
         self._clock = clock
         self.count = 0
         self._listening_since_ns = 0
         self._lag = Lag()
-        self._desk = ReceiverDesk(appender, self._lag, unread)
+        self._desk = ReceiverDesk(appender, journal, self._lag, unread)
 
     @property
     def refused(self) -> Mapping[Reason, int]:

@@ -7,17 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from tests.e2e.test_receive_handover import leave, post
-from tests.helpers.fake_store import Ending
+from tests.helpers.fake_store import Ending, Rows, failed
 from tests.helpers.receiver import RunningReceiver, left_entry, running_receiver
+from tracejury_collector.entries import Entry, pack
 from tracejury_collector.files import keep_aside
 from tracejury_collector.receive import aside, blame, trials
 from tracejury_collector.receive.blame import STRIKES, Suspects
-from tracejury_collector.receive.segments import Entry, pack
-from tracejury_collector.receive.trials import key_of
 
 
 @pytest.fixture(autouse=True)
@@ -29,12 +27,8 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 def dies_of(name: str) -> Any:
     """Return that the store dies of a batch with a span of this name, of which it keeps nothing."""
 
-    def ends_at(header: dict[str, Any], payload: bytes) -> Ending | None:
-        if header["op"] != "append":
-            return None
-        return (
-            "dies" if name in pa.ipc.open_stream(payload).read_all()["name"].to_pylist() else None
-        )
+    def ends_at(header: dict[str, Any], rows: Rows) -> Ending | None:
+        return "dies" if any(row["name"] == name for row in rows) else None
 
     return ends_at
 
@@ -101,7 +95,7 @@ def test_a_store_that_ends_whatever_it_is_given_makes_nobody_guilty(
 ) -> None:
     ends: Iterator[Ending | None] = itertools.chain([ending] * 12, itertools.repeat(None))
     with running_receiver(tmp_path) as receiver:
-        receiver.store.ends_at = lambda header, payload: next(ends)
+        receiver.store.ends_at = lambda header, rows: next(ends)
         post(receiver, 1)
         assert names(receiver) == ["span 1"]
         assert set_aside(tmp_path) == []
@@ -114,7 +108,7 @@ def test_a_store_that_ends_whatever_it_is_given_makes_nobody_guilty(
 def test_a_store_that_stops_in_order_is_never_held_against_a_request(tmp_path: Path) -> None:
     stops = itertools.count()
     with running_receiver(tmp_path) as receiver:
-        receiver.store.ends_at = lambda header, payload: (
+        receiver.store.ends_at = lambda header, rows: (
             "leaves" if header["op"] == "append" and next(stops) < 8 else None
         )
         post(receiver, 1)
@@ -129,7 +123,7 @@ def test_an_answer_between_two_deaths_begins_the_count_anew(tmp_path: Path) -> N
         answer = receiver.store.answer
         full: list[int] = []
 
-        def ends_at(header: dict[str, Any], payload: bytes) -> Ending | None:
+        def ends_at(header: dict[str, Any], rows: Rows) -> Ending | None:
             if header["op"] != "append" or (planned := next(plan, None)) is None:
                 return None
             full.extend([header["id"]] * (planned == "full"))
@@ -137,7 +131,7 @@ def test_an_answer_between_two_deaths_begins_the_count_anew(tmp_path: Path) -> N
 
         def answer_full(header: dict[str, Any]) -> dict[str, Any] | None:
             if header["id"] in full:
-                return {"op": "failed", "id": header["id"], "error": "full", "retry": True}
+                return failed(header, "full", retry=True)
             return answer(header)
 
         receiver.store.ends_at = ends_at
@@ -147,14 +141,14 @@ def test_an_answer_between_two_deaths_begins_the_count_anew(tmp_path: Path) -> N
         assert set_aside(tmp_path) == []
 
 
-def note(number: int, strikes: int) -> Entry:
-    """Return the note that this span was on trial alone when its receiver died."""
-    trial = Suspects(members=(key_of(left_entry(number)),), strikes=strikes, life=1)
+def note(start: int, strikes: int) -> Entry:
+    """Return the note that what begins here was on trial alone when its receiver died."""
+    trial = Suspects(members=(str(start),), strikes=strikes, life=1)
     return Entry({"note": blame.tried(trial, alone=True)}, b"")
 
 
 def test_a_request_that_ends_the_receiver_too_is_known_to_the_next_one(tmp_path: Path) -> None:
-    notes = [note(1, STRIKES - 1), note(2, STRIKES - 2)]
+    notes = [note(0, STRIKES - 1), note(len(pack(left_entry(1))), STRIKES - 2)]
     leave(tmp_path, left_entry(1), left_entry(2), left_entry(3), *notes)
     with running_receiver(tmp_path) as receiver:
         assert names(receiver) == ["span 2", "span 3"]

@@ -9,11 +9,12 @@ import httpx
 import pyarrow as pa
 import pytest
 
+from tests.helpers.fake_store import failed
 from tests.helpers.otlp import encoded, make_span, request_of
 from tests.helpers.receiver import RunningReceiver, running_receiver
 from tests.helpers.receiver import left_entry as entry
-from tracejury_collector.receive.segments import Entry, pack
-from tracejury_collector.receive.store_client import to_ipc
+from tracejury_collector.entries import Entry, pack
+from tracejury_collector.receive.decoding import to_ipc
 
 PROTOBUF = {"content-type": "application/x-protobuf"}
 
@@ -56,7 +57,7 @@ def test_a_request_that_the_store_refuses_for_good_is_set_aside_and_counted(tmp_
 
         def refuse_three(header: dict[str, Any]) -> dict[str, Any] | None:
             if header["op"] == "append" and header["rows"] >= 3:
-                return {"op": "failed", "id": header["id"], "error": "no", "retry": False}
+                return failed(header, "no", retry=False)
             return answer(header)
 
         receiver.store.answer = refuse_three
@@ -106,3 +107,22 @@ def test_what_makes_no_sense_is_set_aside_and_holds_nobody_up(
         assert [row["name"] for row in receiver.rows()] == ["span 2"]
         (aside,) = tmp_path.glob("tracejury.duckdb.journal.damaged-*")
         assert aside.read_bytes() == pack(broken)
+
+
+def test_what_somebody_takes_out_of_the_journal_is_set_aside_and_the_next_is_stored(
+    tmp_path: Path,
+) -> None:
+    with running_receiver(tmp_path) as receiver:
+        receiver.call(receiver.store.hold.clear)
+        post(receiver, 1)
+        receiver.wait_for(lambda: receiver.store.requests)
+        post(receiver, 2)
+        for segment in receiver.journal.iterdir():
+            segment.unlink()
+        post(receiver, 3)
+        receiver.call(receiver.store.hold.set)
+        assert {row["name"] for row in receiver.rows()} == {"span 1", "span 3"}
+        receiver.wait_for(lambda: receiver.store.accounts.get("spans"))
+        (aside,) = tmp_path.glob("tracejury.duckdb.journal.damaged-*")
+        assert b"span 2" in aside.read_bytes()
+        assert receiver.store.accounts["spans"]["rejected"] == 1

@@ -29,14 +29,14 @@ async def send(ingest: Ingest, signal: Signal, body: bytes) -> bytes:
 
 async def send_all(socket_path: str, database: Database) -> None:
     """Send the same traces and logs twice, one of the spans bad."""
-    server = StoreServer(
-        socket_path, {"receiver": ReceiverDesk(Appender(database), Lag(), UnreadLog(database))}
-    )
+    journal = Path(f"{socket_path}.journal")
+    desk = ReceiverDesk(Appender(database), journal, Lag(), UnreadLog(database))
+    server = StoreServer(socket_path, {"receiver": desk})
     await server.start()
     store = StoreClient(socket_path)
     await store.start()
     accounts = Accounts(store)
-    ingest = Ingest(store, accounts, Limits(), Journal(Path(f"{socket_path}.journal")))
+    ingest = Ingest(store, accounts, Limits(), Journal(journal))
     carrying = asyncio.create_task(ingest.hand_over())
     spans = [make_span(n) for n in range(1, 11)]
     spans[0].attributes.add(key="gen_ai.operation.name").value.string_value = "chat"

@@ -12,10 +12,13 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from tracejury.errors import TracejuryError
 from tracejury_collector.ipc import read_frame, write_frame
+from tracejury_collector.store.intake import Places, read_batch
 
 Answer = Callable[[dict[str, Any]], dict[str, Any] | None]
 Ending = Literal["leaves", "dies"]
+Rows = list[dict[str, Any]]
 
 
 def answer_appended(header: dict[str, Any]) -> dict[str, Any]:
@@ -27,24 +30,30 @@ def answer_appended(header: dict[str, Any]) -> dict[str, Any]:
     return {"op": "appended", "id": header["id"], "stored": header["rows"], "duplicate": 0}
 
 
-def rows_of(table: pa.Table) -> list[dict[str, Any]]:
+def failed(header: dict[str, Any], error: str, *, retry: bool) -> dict[str, Any]:
+    """Return the answer to a request that failed."""
+    return {"op": "failed", "id": header["id"], "error": error, "retry": retry}
+
+
+def rows_of(table: pa.Table) -> Rows:
     """Return the rows; times, which Python's own type would cut, are in ns."""
     for index, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type):
             table = table.set_column(index, field.name, table[field.name].cast(pa.int64()))
-    rows: list[dict[str, Any]] = table.to_pylist()
+    rows: Rows = table.to_pylist()
     return rows
 
 
 class FakeStore:
-    """Keeps what it is sent; `answer` may return None to leave a request without an answer.
+    """Keeps what it is told of; `answer` may return None to leave a request without an answer.
 
-    `ends_at` says of a request whether it ends the connection: with a word, as a store that stops,
-    or without one, as a store that dies.
+    `ends_at` says of a request, and the rows of its batch, whether it ends the connection: with a
+    word, as a store that stops, or without one, as a store that dies.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, journal: Path) -> None:
         self.path = path
+        self.journal = journal
         self.hold = asyncio.Event()
         self.hellos: list[dict[str, Any]] = []
         self.forget()
@@ -54,9 +63,7 @@ class FakeStore:
     def forget(self) -> None:
         """Be as after the start, with the connections there are."""
         self.answer: Answer = answer_appended
-        self.ends_at: Callable[[dict[str, Any], bytes], Ending | None] = lambda header, payload: (
-            None
-        )
+        self.ends_at: Callable[[dict[str, Any], Rows], Ending | None] = lambda header, rows: None
         self.hold.set()
         self.requests: list[dict[str, Any]] = []
         self.tables: dict[str, list[pa.Table]] = {"spans": [], "logs": []}
@@ -80,7 +87,7 @@ class FakeStore:
         for writer in self._writers:
             writer.write(data)
 
-    def rows(self, signal: str = "spans") -> list[dict[str, Any]]:
+    def rows(self, signal: str = "spans") -> Rows:
         """Return all rows received so far; times are in ns."""
         return [row for table in self.tables[signal] for row in rows_of(table)]
 
@@ -91,20 +98,31 @@ class FakeStore:
             hello, _ = await read_frame(reader)
             self.hellos.append(hello)
             while True:
-                header, payload = await read_frame(reader)
-                if ending := self.ends_at(header, payload):
+                header, _ = await read_frame(reader)
+                try:
+                    table = self._read(header)
+                except (TracejuryError, pa.ArrowException) as error:
+                    write_frame(writer, failed(header, str(error), retry=False))
+                    continue
+                if ending := self.ends_at(header, rows_of(table) if table else []):
                     if ending == "leaves":
                         write_frame(writer, {"op": "leaving"})
                     break
-                self._keep(header, payload)
+                self._keep(header, table)
                 answers.add(asyncio.create_task(self._reply(header, writer)))
         self._writers.discard(writer)
         writer.close()
 
-    def _keep(self, header: dict[str, Any], payload: bytes) -> None:
+    def _read(self, header: dict[str, Any]) -> pa.Table | None:
+        if header["op"] != "append":
+            return None
+        batch = [Places(**places) for places in header["places"]]
+        return read_batch(self.journal, header["signal"], batch, header["rows"])
+
+    def _keep(self, header: dict[str, Any], table: pa.Table | None) -> None:
         self.requests.append(header)
-        if header["op"] == "append":
-            self.tables[header["signal"]].append(pa.ipc.open_stream(payload).read_all())
+        if table:
+            self.tables[header["signal"]].append(table)
         elif header["op"] == "account":
             counter = self.accounts.setdefault(header["signal"], Counter())
             counter.update({k: header[k] for k in ("rejected", "shed", "shed_requests")})
@@ -117,9 +135,9 @@ class FakeStore:
 
 
 @asynccontextmanager
-async def fake_store(folder: Path) -> AsyncIterator[FakeStore]:
+async def fake_store(folder: Path, journal: Path) -> AsyncIterator[FakeStore]:
     """Yield a store that listens on a socket in `folder`."""
-    store = FakeStore(folder / "store.sock")
+    store = FakeStore(folder / "store.sock", journal)
     await store.start()
     try:
         yield store

@@ -17,12 +17,12 @@ from typing import Any
 from tests.helpers.fake_store import FakeStore, fake_store
 from tests.helpers.otlp import encoded, make_span, request_of
 from tracejury_collector.config import Config, Limits, parse_config
+from tracejury_collector.entries import Entry
 from tracejury_collector.files import folder_bytes
 from tracejury_collector.keys.model import new_key
+from tracejury_collector.receive.decoding import to_ipc
 from tracejury_collector.receive.otlp import decode
 from tracejury_collector.receive.process import ReceiverSettings, run
-from tracejury_collector.receive.segments import Entry
-from tracejury_collector.receive.store_client import to_ipc
 
 
 def listening_socket() -> socket.socket:
@@ -135,7 +135,7 @@ async def _serve(
     found: dict[str, Any],
     started: threading.Event,
 ) -> None:
-    async with fake_store(folder) as store:
+    async with fake_store(folder, config.journal_folder()) as store:
         found |= {"store": store, "loop": asyncio.get_running_loop(), "stop": asyncio.Event()}
         settings = ReceiverSettings(
             config=config,

@@ -86,7 +86,8 @@ class _Serving:
 
     async def run(self, ready: threading.Event) -> None:
         self.loop, self.stop = asyncio.get_running_loop(), asyncio.Event()
-        desk = ReceiverDesk(self.api.appender, Lag(), UnreadLog(self.api.context.db))
+        unread = UnreadLog(self.api.context.db)
+        desk = ReceiverDesk(self.api.appender, self.config.journal_folder(), Lag(), unread)
         server = StoreServer(str(self.store_socket), {"receiver": desk})
         await server.start()
         settings = ReceiverSettings(

@@ -17,7 +17,7 @@ from tests.helpers.load import Load
 from tests.helpers.receiver import left_entry
 from tests.helpers.service import FAST, RunningService, eventually, running_service
 from tests.promises.accounting import assert_accounts, assert_kept
-from tracejury_collector.receive.segments import Entry, pack
+from tracejury_collector.entries import Entry, pack
 
 HEALED_S = 10.0
 CONFIG = f"{FAST}database: {{checkpoint_wal: 4194304}}\nlimits: {{in_flight_bytes: 4194304}}\n"

@@ -14,8 +14,8 @@ from tests.helpers.failpoints import failpoints_in
 from tests.helpers.senders import SPANS_PER_TRACE, over_http, trace_request
 from tests.helpers.service import RunningService, eventually, kill, running_service
 from tests.promises.accounting import assert_accounts, assert_kept, exposed
+from tracejury_collector.entries import unpack
 from tracejury_collector.receive import blame
-from tracejury_collector.receive.segments import unpack
 
 POISON = 13
 OTHERS = [n for n in range(1, 102) if n != POISON]
@@ -67,7 +67,7 @@ def assert_set_aside(service: RunningService, poison: int) -> None:
     stored = Counter(int(trace, 16) for (trace,) in spans)
     assert stored == dict.fromkeys(OTHERS, SPANS_PER_TRACE)
     (aside,) = set_aside(service)
-    ((entry,), _) = unpack(memoryview(aside.read_bytes()))
+    ((entry, _, _),) = unpack(memoryview(aside.read_bytes()))
     assert entry.header["rows"] == SPANS_PER_TRACE
     assert f"{poison:032x}".encode() in bytes(entry.payload)
     told = service.get("/api/storage")

@@ -14,6 +14,7 @@ import pytest
 
 from tests.helpers.databases import fetch, open_database
 from tests.helpers.store import span_row, span_table
+from tracejury_collector.entries import Entry, pack
 from tracejury_collector.ipc import read_frame, write_frame
 from tracejury_collector.store.append import Appender
 from tracejury_collector.store.database import Database
@@ -32,11 +33,17 @@ def _payload(*ids: int) -> bytes:
     return sink.getvalue().to_pybytes()
 
 
-def _append(number: int, rows: int, **more: Any) -> dict[str, Any]:
+def _append(tmp_path: Path, number: int, payload: bytes, rows: int, **more: Any) -> dict[str, Any]:
+    """Keep the payload in a journal, and return the request to append what is there."""
+    journal = tmp_path / "journal"
+    journal.mkdir(exist_ok=True)
+    data = pack(Entry({}, payload))
+    (journal / f"{number}.segment").write_bytes(data)
     return {
         "op": "append",
         "id": number,
         "signal": "spans",
+        "places": [{"file": f"{number}.segment", "ranges": [(0, len(data))]}],
         "rejected": 0,
         "rows": rows,
         "arrived_ns": 1,
@@ -55,7 +62,7 @@ async def _served(tmp_path: Path) -> AsyncIterator[tuple[Database, StoreServer, 
         path = tmp_path / "s"
         path.write_text("left by a dead process")
         handlers: dict[str, Handler] = {
-            "receiver": ReceiverDesk(Appender(db), Lag(), UnreadLog(db)),
+            "receiver": ReceiverDesk(Appender(db), tmp_path / "journal", Lag(), UnreadLog(db)),
             "jury": _jury,
         }
         server = StoreServer(str(path), handlers)
@@ -86,8 +93,8 @@ def test_batches_and_counts_are_answered_by_their_ids(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with _served(tmp_path) as (db, _, path):
             reader, writer = await _connect(path)
-            write_frame(writer, _append(1, 2, rejected=3), _payload(1, 2))
-            write_frame(writer, _append(2, 2), _payload(2, 3))
+            write_frame(writer, _append(tmp_path, 1, _payload(1, 2), 2, rejected=3))
+            write_frame(writer, _append(tmp_path, 2, _payload(2, 3), 2))
             write_frame(writer, {"op": "account", "id": 3, "signal": "logs", "shed": 5})
             replies = await _replies(reader, 3)
             assert replies[1] == {"op": "appended", "id": 1, "stored": 2, "duplicate": 0}
@@ -105,10 +112,10 @@ def test_a_batch_that_can_never_be_stored_is_failed_for_good(tmp_path: Path) -> 
     async def scenario() -> None:
         async with _served(tmp_path) as (db, _, path):
             reader, writer = await _connect(path)
-            write_frame(writer, _append(1, 3), _payload(1, 2))
-            write_frame(writer, _append(2, 2), b"no arrow stream")
-            write_frame(writer, _append(3, 2, signal="logs"), _payload(1, 2))
-            write_frame(writer, _append(4, 1), _payload(1))
+            write_frame(writer, _append(tmp_path, 1, _payload(1, 2), 3))
+            write_frame(writer, _append(tmp_path, 2, b"no arrow stream", 2))
+            write_frame(writer, _append(tmp_path, 3, _payload(1, 2), 2, signal="logs"))
+            write_frame(writer, _append(tmp_path, 4, _payload(1), 1))
             replies = await _replies(reader, 4)
             for number in (1, 2, 3):
                 assert (replies[number]["op"], replies[number]["retry"]) == ("failed", False)
@@ -124,7 +131,7 @@ def test_a_batch_that_cannot_be_stored_now_may_be_sent_again(tmp_path: Path) -> 
         async with _served(tmp_path) as (db, _, path):
             reader, writer = await _connect(path)
             await asyncio.to_thread(db.close)
-            write_frame(writer, _append(1, 1), _payload(1))
+            write_frame(writer, _append(tmp_path, 1, _payload(1), 1))
             replies = await _replies(reader, 1)
             assert (replies[1]["op"], replies[1]["retry"]) == ("failed", True)
             writer.close()
@@ -158,7 +165,7 @@ def test_nonsense_closes_its_connection_only(tmp_path: Path, raw: bytes) -> None
                 writer.write(raw)
                 assert await _closed(reader)
                 writer.close()
-            write_frame(good_writer, _append(1, 1), _payload(1))
+            write_frame(good_writer, _append(tmp_path, 1, _payload(1), 1))
             assert (await _replies(good_reader, 1))[1]["stored"] == 1
             good_writer.close()
 
@@ -181,7 +188,7 @@ def test_stopping_answers_what_was_taken_and_accepts_no_more(tmp_path: Path) -> 
         async with _served(tmp_path) as (db, server, path):
             reader, writer = await _connect(path)
             for number in range(1, 21):
-                write_frame(writer, _append(number, 1), _payload(number))
+                write_frame(writer, _append(tmp_path, number, _payload(number), 1))
             await writer.drain()
             first, _ = await read_frame(reader)
             await server.stop()

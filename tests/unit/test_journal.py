@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tracejury_collector.entries import Entry, pack, unpack
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.receive import journal as journaling
 from tracejury_collector.receive import segments
 from tracejury_collector.receive.journal import Journal
-from tracejury_collector.receive.segments import Entry, Segment, pack, unpack
+from tracejury_collector.receive.segments import Kept
 
 ENTRIES = st.lists(
     st.builds(
@@ -27,14 +28,22 @@ ENTRIES = st.lists(
 )
 
 
-def plain(entries: list[Entry]) -> list[Entry]:
-    """Return the entries with their payloads as bytes."""
-    return [Entry(entry.header, bytes(entry.payload)) for entry in entries]
+def unpacked(data: bytes | bytearray) -> tuple[list[Entry], int]:
+    """Return the entries that are whole, and where the last of them ends."""
+    found = list(unpack(memoryview(data)))
+    entries = [Entry(entry.header, bytes(entry.payload)) for entry, _, _ in found]
+    return entries, found[-1].end if found else 0
 
 
 def numbered(number: int, size: int = 10) -> Entry:
     """Return an entry that tells its number."""
     return Entry({"n": number}, bytes(size))
+
+
+def half_of_it(handle: int, pieces: Sequence[memoryview]) -> int:
+    """Write some bytes as `os.writev` does, then fail."""
+    os.write(handle, pieces[0][:5])
+    raise OSError(28, "No space left on device")
 
 
 def run(folder: Path, work: Callable[[Journal], Awaitable[object]]) -> None:
@@ -55,7 +64,7 @@ def left_in(folder: Path) -> list[int]:
     found: list[int] = []
 
     async def look(journal: Journal) -> None:
-        found.extend(entry.header["n"] for left in journal.left() for entry in left.entries)
+        found.extend(kept.header["n"] for left in journal.left() for kept in left.requests)
 
     run(folder, look)
     return found
@@ -70,8 +79,7 @@ def files(folder: Path) -> dict[str, int]:
 @given(ENTRIES)
 def test_what_is_packed_is_unpacked(entries: list[Entry]) -> None:
     data = b"".join(map(pack, entries))
-    found, end = unpack(memoryview(data))
-    assert (plain(found), end) == (entries, len(data))
+    assert unpacked(data) == (entries, len(data))
 
 
 @settings(deadline=None)
@@ -82,10 +90,9 @@ def test_a_segment_that_is_cut_short_gives_the_entries_before_the_cut(
     packed = list(map(pack, entries))
     whole = b"".join(packed)
     cut = data.draw(st.integers(0, len(whole) - 1))
-    found, end = unpack(memoryview(whole[:cut]))
     ends = [sum(map(len, packed[: n + 1])) for n in range(len(packed))]
     kept = [n for n in ends if n <= cut]
-    assert (plain(found), end) == (entries[: len(kept)], kept[-1] if kept else 0)
+    assert unpacked(whole[:cut]) == (entries[: len(kept)], kept[-1] if kept else 0)
 
 
 @settings(deadline=None)
@@ -95,9 +102,8 @@ def test_a_flipped_bit_costs_no_entry_before_it(entries: list[Entry], data: st.D
     whole = bytearray(b"".join(packed))
     at = data.draw(st.integers(0, len(whole) - 1))
     whole[at] ^= 1 << data.draw(st.integers(0, 7))
-    found, _ = unpack(memoryview(whole))
     sound = next(n for n in range(len(packed)) if at < sum(map(len, packed[: n + 1])))
-    assert plain(found) == entries[:sound]
+    assert unpacked(whole)[0] == entries[:sound]
 
 
 def test_what_is_not_forgotten_is_taken_over_in_order(tmp_path: Path) -> None:
@@ -125,15 +131,45 @@ def test_what_the_disk_takes_piece_by_piece_is_whole(
     assert left_in(tmp_path / "journal") == list(range(600))
 
 
+def test_what_is_kept_can_be_read_where_it_lies(tmp_path: Path) -> None:
+    async def write(journal: Journal) -> None:
+        first = await journal.append(numbered(1))
+        await journal.note(first.segment, {"of": "this"})
+        kept = [first, *await asyncio.gather(*(journal.append(numbered(n, n)) for n in (2, 3)))]
+        for each in kept:
+            n = each.header["n"]
+            assert segments.read(each) == pack(numbered(n, 10 if n == 1 else n))
+            journal.forget(each.segment)
+        fourth = await journal.append(numbered(4))
+        assert (fourth.start, segments.read(fourth)) == (0, pack(numbered(4)))
+
+    run(tmp_path / "journal", write)
+
+
+def test_what_could_not_be_taken_back_from_the_disk_moves_no_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def write(journal: Journal) -> None:
+        first = await journal.append(numbered(1))
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "ftruncate", _fail)
+            patch.setattr(os, "writev", half_of_it)
+            await journal.note(first.segment, {"of": "this"})
+        second = await journal.append(numbered(2))
+        assert segments.read(second) == pack(numbered(2))
+
+    run(tmp_path / "journal", write)
+
+
 def test_a_segment_is_cleared_when_all_of_it_is_forgotten(tmp_path: Path) -> None:
     async def write(journal: Journal) -> None:
         first, second = [await journal.append(numbered(number)) for number in range(2)]
-        journal.forget(first)
-        assert files(tmp_path / "journal")[first.path.name] == 2 * len(pack(numbered(0)))
-        journal.forget(second)
+        journal.forget(first.segment)
+        assert files(tmp_path / "journal")[first.segment.path.name] == 2 * len(pack(numbered(0)))
+        journal.forget(second.segment)
         third = await journal.append(numbered(2))
-        assert files(tmp_path / "journal") == {third.path.name: len(pack(numbered(2)))}
-        journal.forget(third)
+        assert files(tmp_path / "journal") == {third.segment.path.name: len(pack(numbered(2)))}
+        journal.forget(third.segment)
 
     run(tmp_path / "journal", write)
     assert files(tmp_path / "journal") == {}
@@ -165,10 +201,10 @@ def test_large_segments_are_followed_by_new_ones_and_go_when_they_are_forgotten(
     monkeypatch.setattr(journaling, "SEGMENT_BYTES", 1000)
 
     async def write(journal: Journal) -> None:
-        segments = [await journal.append(numbered(number, 400)) for number in range(6)]
+        kept = [await journal.append(numbered(number, 400)) for number in range(6)]
         assert len(files(tmp_path / "journal")) == 2
-        for segment in segments[:3]:
-            journal.forget(segment)
+        for each in kept[:3]:
+            journal.forget(each.segment)
 
     run(tmp_path / "journal", write)
     assert left_in(tmp_path / "journal") == [3, 4, 5]
@@ -214,7 +250,7 @@ def test_damage_that_there_is_no_room_to_set_aside_waits_until_there_is(
         with monkeypatch.context() as patch:
             patch.setattr(segments, "keep_aside", _fail)
             (left,) = journal.left()
-            assert [entry.header["n"] for entry in left.entries] == [1]
+            assert [kept.header["n"] for kept in left.requests] == [1]
             assert not await journal.set_aside(left)
         journal.forget(left.segment)
         assert list(folder.iterdir()), "it is kept although its entries are forgotten"
@@ -228,15 +264,15 @@ def test_damage_that_there_is_no_room_to_set_aside_waits_until_there_is(
 
 def test_notes_are_handed_on_with_the_segment_and_go_with_it(tmp_path: Path) -> None:
     async def write(journal: Journal) -> None:
-        segment = await journal.append(numbered(1))
+        segment = (await journal.append(numbered(1))).segment
         await journal.note(segment, {"of": "this"})
         await journal.append(numbered(2))
 
     async def look(journal: Journal) -> None:
         (left,) = journal.left()
-        assert [entry.header["n"] for entry in left.entries] == [1, 2]
+        assert [kept.header["n"] for kept in left.requests] == [1, 2]
         assert left.notes == [{"of": "this"}]
-        for _ in left.entries:
+        for _ in left.requests:
             journal.forget(left.segment)
 
     run(tmp_path / "journal", write)
@@ -248,17 +284,10 @@ def test_a_note_that_the_disk_does_not_take_costs_no_entry(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def write(journal: Journal) -> None:
-        segment = await journal.append(numbered(1))
+        segment = (await journal.append(numbered(1))).segment
         await journal.note(segment, {"of": "this"})
-        really = os.write
-
-        def half(handle: int, data: bytes) -> int:
-            if len(data) < 20:
-                raise OSError(28, "No space left on device")
-            return really(handle, data[:20])
-
         with monkeypatch.context() as patch:
-            patch.setattr(os, "write", half)
+            patch.setattr(os, "writev", half_of_it)
             await journal.note(segment, {"of": "that"})
         await journal.append(numbered(2))
 
@@ -308,7 +337,7 @@ def test_other_files_in_the_folder_are_left_alone(tmp_path: Path) -> None:
     (folder / "notes.txt").write_text("mine")
     (folder / "x.segment").write_bytes(b"")
 
-    async def write(journal: Journal) -> Segment:
+    async def write(journal: Journal) -> Kept:
         return await journal.append(numbered(1))
 
     run(folder, write)

@@ -11,9 +11,10 @@ from typing import Literal
 from tracejury.errors import TracejuryError
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.files import keep_aside
-from tracejury_collector.receive.batches import Kept
+from tracejury_collector.receive import segments
+from tracejury_collector.receive.batches import signal_of
 from tracejury_collector.receive.journal import Journal
-from tracejury_collector.receive.segments import pack
+from tracejury_collector.receive.segments import Kept
 from tracejury_collector.receive.store_client import StoreClient
 
 Reason = Literal["the store cannot hold it", "the store dies of it"]
@@ -58,10 +59,10 @@ class Aside:
             self._let_go(given.kept)
 
     async def _keep(self, given: _Given) -> None:
-        data = pack(given.kept.entry)
         delay_s = _RETRY_S
         while True:
             try:
+                data = await asyncio.to_thread(segments.read, given.kept)
                 target = await asyncio.to_thread(keep_aside, self._journal.folder, data)
             except OSError as error:
                 if delay_s == _RETRY_S:
@@ -82,8 +83,8 @@ class Aside:
         """Have the request counted as rejected, however long that takes."""
         kept = given.kept
         try:
-            signal, rejected = kept.signal, kept.rows + kept.entry.header["rejected"]
-            reasons = {**kept.entry.header["reasons"], given.reason: kept.rows}
+            signal, rejected = signal_of(kept), kept.rows + kept.header["rejected"]
+            reasons = {**kept.header["reasons"], given.reason: kept.rows}
         except (KeyError, TypeError):
             return None  # nobody can tell what it held
         while True:

@@ -1,37 +1,31 @@
-"""What is kept in the journal as the store is given it: one request, or many in one batch."""
+"""What is kept in the journal as the store is told of it: one request, or many in one batch."""
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import groupby
 
-import pyarrow as pa
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict  # pydantic asks for it before Python 3.12
 
-from tracejury_collector.receive.segments import Entry, Segment
-from tracejury_collector.receive.store_client import StoreClient, StoreSignal, to_ipc
-from tracejury_collector.store.schema import SCHEMAS
+from tracejury_collector.receive.segments import Kept
+from tracejury_collector.receive.store_client import StoreClient, StoreSignal
+from tracejury_collector.store.intake import Places
 
 
-@dataclass(frozen=True, eq=False)
-class Kept:
-    """A request that was acknowledged, and where it lies."""
+class Header(TypedDict):
+    """What is said of a request in its entry."""
 
-    entry: Entry
-    segment: Segment
+    signal: StoreSignal
+    rows: int
+    rejected: int
+    reasons: Mapping[str, int]
+    redacted: Mapping[str, int]
+    arrived_ns: int
 
-    @property
-    def signal(self) -> StoreSignal:
-        """What it holds."""
-        signal: StoreSignal = self.entry.header["signal"]
-        return signal
 
-    @property
-    def rows(self) -> int:
-        """How many of them."""
-        rows: int = self.entry.header["rows"]
-        return rows
+HEADER = TypeAdapter(Header)
 
 
 async def send(store: StoreClient, batch: Sequence[Kept], *, deaths: int) -> None:
@@ -40,9 +34,9 @@ async def send(store: StoreClient, batch: Sequence[Kept], *, deaths: int) -> Non
     Raises: Unavailable where the store cannot take them now; StoreDied once it has died this many
     times with them in hand; TracejuryError where it never will take them.
     """
-    signal = batch[0].signal
-    headers = [kept.entry.header for kept in batch]
-    with_rows = [kept.entry.payload for kept in batch if kept.rows]
+    signal = signal_of(batch[0])
+    headers = [kept.header for kept in batch]
+    with_rows = [kept for kept in batch if kept.rows]
     rejected = sum(header["rejected"] for header in headers)
     reasons = _sum(header["reasons"] for header in headers)
     if not with_rows:
@@ -50,7 +44,7 @@ async def send(store: StoreClient, batch: Sequence[Kept], *, deaths: int) -> Non
         return
     await store.append(
         signal,
-        with_rows[0] if len(with_rows) == 1 else await asyncio.to_thread(_joined, with_rows),
+        places_of(with_rows),
         rows=sum(header["rows"] for header in headers),
         rejected=rejected,
         arrived_ns=min(header["arrived_ns"] for header in headers),
@@ -60,24 +54,24 @@ async def send(store: StoreClient, batch: Sequence[Kept], *, deaths: int) -> Non
     )
 
 
-def brought_up(entry: Entry) -> Entry:
-    """Return an entry with the columns of today: another version may have written it.
+def signal_of(kept: Kept) -> StoreSignal:
+    """Return what a request holds."""
+    signal: StoreSignal = kept.header["signal"]
+    return signal
 
-    Raises: KeyError, TypeError, ValueError, pa.ArrowException where it cannot be read.
-    """
-    schema = SCHEMAS[entry.header["signal"]]
-    if not entry.header["rows"]:
-        return entry
-    table = pa.ipc.open_stream(pa.py_buffer(entry.payload)).read_all()
-    if table.schema.equals(schema):
-        return entry
-    columns = [
-        table[field.name]
-        if field.name in table.column_names
-        else pa.nulls(table.num_rows, field.type)
-        for field in schema
-    ]
-    return Entry(entry.header, memoryview(to_ipc(pa.table(columns, names=schema.names))))
+
+def places_of(batch: Iterable[Kept]) -> list[Places]:
+    """Return where the requests lie, in their order; neighbors on the disk are one range."""
+    found: list[Places] = []
+    for segment, members in groupby(batch, key=lambda kept: kept.segment):
+        ranges: list[tuple[int, int]] = []
+        for kept in members:
+            if ranges and ranges[-1][1] == kept.start:
+                ranges[-1] = (ranges[-1][0], kept.end)
+            else:
+                ranges.append((kept.start, kept.end))
+        found.append(Places(segment.path.name, ranges))
+    return found
 
 
 def _sum(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -85,9 +79,3 @@ def _sum(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     for each in counts:
         total.update(each)
     return dict(total)
-
-
-def _joined(payloads: Sequence[bytes | memoryview]) -> memoryview:
-    """Return one Arrow IPC stream with the rows of all."""
-    tables = [pa.ipc.open_stream(pa.py_buffer(payload)).read_all() for payload in payloads]
-    return memoryview(to_ipc(pa.concat_tables(tables).combine_chunks()))

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
 from tracejury.errors import TracejuryError
 from tracejury_collector import failpoints
 from tracejury_collector.config import Limits
@@ -16,7 +18,6 @@ from tracejury_collector.receive.admission import Admission, Reservation
 from tracejury_collector.receive.columns import Rows
 from tracejury_collector.receive.decompress import decompress
 from tracejury_collector.receive.otlp import Decoded, Encoding, Signal, decode, read, together
-from tracejury_collector.receive.store_client import to_ipc
 from tracejury_collector.redaction import NOTHING, Redactor
 
 GROUP_BYTES = 256 << 10
@@ -218,3 +219,11 @@ def _packed(decoded: Decoded) -> Prepared:
     return Prepared(
         payload, rows, decoded.rejected, decoded.message, decoded.reasons, decoded.redacted
     )
+
+
+def to_ipc(table: pa.Table) -> pa.Buffer:
+    """Return the table as an Arrow IPC stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()

@@ -8,18 +8,19 @@ import time
 from collections import deque
 from collections.abc import Sequence
 
-import pyarrow as pa
+from pydantic import ValidationError
 
 from tracejury.errors import TracejuryError
 from tracejury_collector import failpoints
+from tracejury_collector.entries import Entry
 from tracejury_collector.errors import StoreDied, Unavailable
 from tracejury_collector.receive import blame
 from tracejury_collector.receive.admission import Admission
 from tracejury_collector.receive.aside import Aside
-from tracejury_collector.receive.batches import Kept, brought_up, send
+from tracejury_collector.receive.batches import HEADER, send, signal_of
 from tracejury_collector.receive.blame import BATCH_DEATHS, Suspects
 from tracejury_collector.receive.journal import Journal
-from tracejury_collector.receive.segments import Entry, Left, Segment
+from tracejury_collector.receive.segments import Kept, Left
 from tracejury_collector.receive.store_client import StoreClient, StoreSignal
 from tracejury_collector.receive.trials import Trials, key_of
 
@@ -58,7 +59,7 @@ class _Lane:
         rows = size = 0
         while self.waiting:
             rows += self.waiting[0].rows
-            size += len(self.waiting[0].entry.payload)
+            size += self.waiting[0].size
             if taken and (rows > BATCH_ROWS or size > BATCH_BYTES):
                 break
             taken.append(self.waiting.popleft())
@@ -95,7 +96,7 @@ class Handover:
         Raises: Unavailable where the disk does not take it.
         """
         written = self._journal.append(entry)
-        written.add_done_callback(lambda done: self._take_on(entry, done))
+        written.add_done_callback(self._take_on)
         await asyncio.shield(written)  # whoever stops waiting does not take it back
 
     def take_over(self, left: Left) -> None:
@@ -105,18 +106,18 @@ class Handover:
         """
         _log.warning(
             "%d requests of %s were acknowledged before and go to the store now",
-            *(len(left.entries), left.segment.path.name),
+            *(len(left.requests), left.segment.path.name),
         )
         if left.damage:
             self._damaged.append(left)
         self._journal.note(left.segment, blame.taken_over())
         recalled = blame.recalled(left.notes)
-        found = [kept for entry in left.entries if (kept := self._read(entry, left.segment))]
+        found = [kept for kept in left.requests if self._takes(kept)]
         tried, others = _apart(found, recalled.trials)
         self._trials.put(tried)
         lanes = self._suspicious if recalled.is_suspicious else self._lanes
         for kept in others:
-            lanes[kept.signal].put(kept)
+            lanes[signal_of(kept)].put(kept)
 
     async def run(self) -> None:
         """Carry what comes until cancelled."""
@@ -133,26 +134,24 @@ class Handover:
         """Return once nothing waits for the store."""
         await self._emptied.wait()
 
-    def _take_on(self, entry: Entry, written: asyncio.Future[Segment]) -> None:
+    def _take_on(self, written: asyncio.Future[Kept]) -> None:
         if not written.cancelled() and not written.exception():
-            kept = Kept(entry, written.result())
+            kept = written.result()
             self._hold(kept)
-            self._lanes[kept.signal].put(kept)
+            self._lanes[signal_of(kept)].put(kept)
 
-    def _read(self, entry: Entry, segment: Segment) -> Kept | None:
-        """Return a request that was left; one that cannot be read is given up."""
-        try:
-            kept = Kept(brought_up(entry), segment)
-        except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
-            kept = Kept(entry, segment)
-            self._hold(kept)
-            self._aside.put(kept, "the store cannot hold it", error)
-            return None
+    def _takes(self, kept: Kept) -> bool:
+        """Hold a request that was left; one that nobody can tell what it holds is given up."""
         self._hold(kept)
-        return kept
+        try:
+            HEADER.validate_python(kept.header)
+        except ValidationError as error:
+            self._aside.put(kept, "the store cannot hold it", error)
+            return False
+        return True
 
     def _hold(self, kept: Kept) -> None:
-        self._admission.hold(len(kept.entry.payload))
+        self._admission.hold(kept.size)
         self._kept += 1
         self._emptied.clear()
 
@@ -218,7 +217,7 @@ class Handover:
     def _let_go(self, kept: Kept) -> None:
         failpoints.reach("receiver.forgetting")
         self._journal.forget(kept.segment)
-        self._admission.give_back(len(kept.entry.payload))
+        self._admission.give_back(kept.size)
         self._kept -= 1
         if not self._kept:
             self._emptied.set()
@@ -228,7 +227,7 @@ def _apart(
     found: Sequence[Kept], trials: Sequence[Suspects[str]]
 ) -> tuple[list[Suspects[Kept]], list[Kept]]:
     """Return those that are on trial still, as they were, and all others."""
-    by_key = {key_of(kept.entry): kept for kept in found} if trials else {}
+    by_key = {key_of(kept): kept for kept in found}
     tried = [
         Suspects(members=members, strikes=trial.strikes, life=trial.life)
         for trial in trials

@@ -8,15 +8,16 @@ from contextlib import asynccontextmanager, contextmanager
 
 from tracejury_collector import failpoints
 from tracejury_collector.config import Limits
+from tracejury_collector.entries import Entry
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.receive import replies
 from tracejury_collector.receive.accounts import Accounts
 from tracejury_collector.receive.admission import Admission, Reservation
+from tracejury_collector.receive.batches import Header
 from tracejury_collector.receive.decoding import Decoder, ExportRequest, Prepared
 from tracejury_collector.receive.handover import Handover
 from tracejury_collector.receive.journal import Journal
 from tracejury_collector.receive.otlp import Signal
-from tracejury_collector.receive.segments import Entry
 from tracejury_collector.receive.store_client import StoreClient, StoreSignal
 from tracejury_collector.redaction import NOTHING, Redactor
 
@@ -101,17 +102,17 @@ class Ingest:
         )
 
     async def _keep(self, signal: StoreSignal, prepared: Prepared, arrived_ns: int) -> None:
-        header = {
-            "signal": signal,
-            "rows": prepared.rows,
-            "rejected": prepared.rejected,
-            "reasons": prepared.reasons,
-            "redacted": prepared.redacted,
-            "arrived_ns": arrived_ns,
-        }
+        header = Header(
+            signal=signal,
+            rows=prepared.rows,
+            rejected=prepared.rejected,
+            reasons=prepared.reasons,
+            redacted=prepared.redacted,
+            arrived_ns=arrived_ns,
+        )
         try:
             async with asyncio.timeout(self.limits.commit):
-                await self._handover.keep(Entry(header, prepared.payload))
+                await self._handover.keep(Entry({**header}, prepared.payload))
         except (Unavailable, TimeoutError) as error:
             self._accounts.shed_items(signal, prepared.rows + prepared.rejected)
             raise Unavailable(str(error) or "the disk did not answer in time") from error

@@ -18,9 +18,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+from tracejury_collector.entries import Entry
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.receive import segments
-from tracejury_collector.receive.segments import Entry, Left, Segment
+from tracejury_collector.receive.segments import Kept, Left, Segment
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -34,7 +35,7 @@ _POLL_S = 0.02
 @dataclass(frozen=True, eq=False)
 class _Write:
     entry: Entry
-    written: asyncio.Future[Segment]
+    written: asyncio.Future[Kept]
 
 
 @dataclass(eq=False)
@@ -50,12 +51,12 @@ class Journal:
     def __post_init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
 
-    def append(self, entry: Entry) -> asyncio.Future[Segment]:
-        """Write an entry; resolves to its segment once it is on the disk.
+    def append(self, entry: Entry) -> asyncio.Future[Kept]:
+        """Write an entry; resolves to where it lies once it is on the disk.
 
         It fails with Unavailable where the disk does not take it.
         """
-        written: asyncio.Future[Segment] = asyncio.get_running_loop().create_future()
+        written: asyncio.Future[Kept] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Write(entry, written))
         if self._writing is None:
             self._writing = asyncio.create_task(self._write_waiting(), name="journal")
@@ -125,24 +126,26 @@ class Journal:
             group, self._waiting = self._waiting, []
             try:
                 segment = await self._roomy()
-                await self._in_thread(segments.append, segment, [write.entry for write in group])
+                entries = [write.entry for write in group]
+                places = await self._in_thread(segments.append, segment, entries)
             except (OSError, Unavailable) as error:
                 self._turn_over(None)
                 _fail(group, error)
                 continue
             segment.live += len(group)
-            for write in group:
+            for write, kept in zip(group, places, strict=True):
                 if not write.written.done():
-                    write.written.set_result(segment)
+                    write.written.set_result(kept)
         self._writing = None
 
     async def _roomy(self) -> Segment:
-        """Return the segment to write to, a new one where the last has become large.
+        """Return the segment to write to, a new one where the last has become large, or is gone.
 
         Raises: OSError
         """
-        if self._current is None or self._current.size >= SEGMENT_BYTES:
-            self._turn_over(await self._in_thread(segments.created, self.folder))
+        current = self._current
+        if current is None or current.size >= SEGMENT_BYTES or segments.is_gone(current):
+            self._turn_over(await self._in_thread(segments.created, self.folder, current))
         assert self._current
         return self._current
 

@@ -1,9 +1,8 @@
 """Segments: files of what a receiver has acknowledged, as they are written, read and taken over.
 
-A segment is a file of entries, each with its CRC-32, a header (JSON) and a payload (Arrow IPC).
-Whoever writes a segment holds a lock on it, which ends with the process. Between the entries are
-notes about them, for whoever takes the segment over: entries without a payload, which nothing
-waits for.
+Whoever writes a segment holds a lock on it, which ends with the process. Between the entries of
+requests are notes about them, for whoever takes the segment over: entries without a payload, which
+nothing waits for.
 """
 
 from __future__ import annotations
@@ -13,15 +12,12 @@ import fcntl
 import itertools
 import logging
 import os
-import struct
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import orjson
-
+from tracejury_collector.entries import Entry, packed, unpack
 from tracejury_collector.files import check_room, keep_aside, sync
 
 _log = logging.getLogger(__name__)
@@ -29,15 +25,6 @@ _log = logging.getLogger(__name__)
 SUFFIX = ".segment"
 _NOTE = "note"
 _AT_ONCE = 512  # pieces in one call of the system, which takes 1,024
-_LENGTHS = struct.Struct(">IQ")  # of header and payload
-_CHECKSUM = struct.Struct(">I")
-
-
-class Entry(NamedTuple):
-    """One request as it is kept: what is said of it, and its rows."""
-
-    header: dict[str, Any]
-    payload: bytes | memoryview
 
 
 @dataclass(eq=False)
@@ -50,12 +37,33 @@ class Segment:
     live: int = 0
 
 
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """A request that is in a segment: what is said of it, and from where to where it lies."""
+
+    header: dict[str, Any]
+    segment: Segment
+    start: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """How many bytes it takes."""
+        return self.end - self.start
+
+    @property
+    def rows(self) -> int:
+        """How many rows it holds."""
+        rows: int = self.header["rows"]
+        return rows
+
+
 @dataclass(frozen=True, kw_only=True)
 class Left:
     """A segment that a receiver left when it died, and what it holds."""
 
     segment: Segment
-    entries: list[Entry]
+    requests: list[Kept]
     notes: list[dict[str, Any]]
     damage: Damage | None
     """What cannot be read, where it could not be set aside; it counts as an entry."""
@@ -69,60 +77,28 @@ class Damage:
     data: bytes
 
 
-def pack(entry: Entry) -> bytes:
-    """Return an entry as it lies on the disk."""
-    return b"".join(_packed(entry))
-
-
-def _packed(entry: Entry) -> tuple[bytes, bytes | memoryview]:
-    """Return an entry as it lies on the disk in two pieces; the payload is not copied."""
-    head = orjson.dumps(entry.header)
-    start = _LENGTHS.pack(len(head), len(entry.payload)) + head
-    checksum = zlib.crc32(entry.payload, zlib.crc32(start))
-    return _CHECKSUM.pack(checksum) + start, entry.payload
-
-
-def unpack(data: memoryview) -> tuple[list[Entry], int]:
-    """Return the entries of a segment up to the first that is not whole, and where that begins."""
-    found: list[Entry] = []
-    position = 0
-    while entry := _entry_at(data, position):
-        found.append(entry[0])
-        position = entry[1]
-    return found, position
-
-
-def _entry_at(data: memoryview, position: int) -> tuple[Entry, int] | None:
-    body = position + _CHECKSUM.size
-    start = body + _LENGTHS.size
-    if start > len(data):
-        return None
-    head_length, payload_length = _LENGTHS.unpack_from(data, body)
-    middle = start + head_length
-    end = middle + payload_length
-    if end > len(data) or zlib.crc32(data[body:end]) != _CHECKSUM.unpack_from(data, position)[0]:
-        return None
-    return Entry(orjson.loads(data[start:middle]), data[middle:end]), end
-
-
-def created(folder: Path) -> Segment:
+def created(folder: Path, last: Segment | None = None) -> Segment:
     """Return a new segment, which is there after a crash of the machine too.
+
+    It never has the name of the last one, even where somebody has removed that.
 
     Raises: OSError
     """
     if not folder.is_dir():
         folder.mkdir(mode=0o700)
         sync(folder.absolute().parent)
-    number = 1 + max((_number(path) for path in folder.iterdir()), default=0)
+    paths = [*folder.iterdir(), *([last.path] if last else [])]
+    number = 1 + max(map(_number, paths), default=0)
     while True:
         path = folder / f"{number:012}{SUFFIX}"
         number += 1
         with contextlib.suppress(FileExistsError):
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
             fcntl.flock(handle, fcntl.LOCK_EX)
-            if os.fstat(handle).st_nlink:  # nobody took it for one that was left
+            segment = Segment(path, handle)
+            if not is_gone(segment):  # nobody took it for one that was left
                 sync(folder)
-                return Segment(path, handle)
+                return segment
             os.close(handle)
 
 
@@ -130,15 +106,29 @@ def _number(path: Path) -> int:
     return int(path.stem) if path.suffix == SUFFIX and path.stem.isdecimal() else 0
 
 
-def append(segment: Segment, entries: Iterable[Entry]) -> None:
+def is_gone(segment: Segment) -> bool:
+    """Return whether somebody has removed the file, so that nobody else can read it."""
+    return not os.fstat(segment.handle).st_nlink
+
+
+def append(segment: Segment, entries: Iterable[Entry]) -> list[Kept]:
     """Write the entries one after the other and wait for the disk; else leave none of them.
 
     Raises: OSError, Unavailable
     """
     check_room(segment.path.parent)
     with _whole(segment):
-        _write(segment, entries)
+        kept = _write(segment, entries)
         os.fdatasync(segment.handle)
+    return kept
+
+
+def read(kept: Kept) -> bytes:
+    """Return a request as it lies in its segment, wherever that is by now.
+
+    Raises: OSError
+    """
+    return os.pread(kept.segment.handle, kept.size, kept.start)
 
 
 def note(segment: Segment, note: dict[str, Any]) -> None:
@@ -159,13 +149,22 @@ def _whole(segment: Segment) -> Iterator[None]:
         raise
 
 
-def _write(segment: Segment, entries: Iterable[Entry]) -> None:
-    pieces = iter([memoryview(piece) for entry in entries for piece in _packed(entry) if piece])
+def _write(segment: Segment, entries: Iterable[Entry]) -> list[Kept]:
+    kept: list[Kept] = []
+    waiting: list[memoryview] = []
+    end = os.lseek(segment.handle, 0, os.SEEK_END)
+    for entry in entries:
+        both = packed(entry)
+        start, end = end, end + sum(map(len, both))
+        kept.append(Kept(entry.header, segment, start, end))
+        waiting.extend(memoryview(piece) for piece in both if piece)
+    pieces = iter(waiting)
     while some := list(itertools.islice(pieces, _AT_ONCE)):
         while some:
             written = os.writev(segment.handle, some)
             segment.size += written
             some = _rest(some, written)
+    return kept
 
 
 def _rest(pieces: list[memoryview], written: int) -> list[memoryview]:
@@ -198,23 +197,29 @@ def taken_over(path: Path) -> Segment | None:
     except BlockingIOError:
         os.close(handle)
         return None
-    if not os.fstat(handle).st_nlink:
+    segment = Segment(path, handle)
+    if is_gone(segment):
         os.close(handle)
         return None
-    return Segment(path, handle)
+    return segment
 
 
 def left(segment: Segment, data: bytes) -> Left:
     """Return what a segment that was taken over holds, and note that it was."""
-    found, end = unpack(memoryview(data))
-    entries = [entry for entry in found if _NOTE not in entry.header]
-    notes = [entry.header[_NOTE] for entry in found if _NOTE in entry.header]
+    requests: list[Kept] = []
+    notes: list[dict[str, Any]] = []
+    end = 0
+    for (header, _), start, end in unpack(memoryview(data)):
+        if _NOTE in header:
+            notes.append(header[_NOTE])
+        else:
+            requests.append(Kept(header, segment, start, end))
     segment.size = len(data)
     damage = Damage(start=end, data=data[end:]) if end < len(data) else None
     if damage and set_aside(segment, damage):
         damage = None
-    segment.live = len(entries) + bool(damage)
-    return Left(segment=segment, entries=entries, notes=notes, damage=damage)
+    segment.live = len(requests) + bool(damage)
+    return Left(segment=segment, requests=requests, notes=notes, damage=damage)
 
 
 def set_aside(segment: Segment, damage: Damage) -> bool:

@@ -11,18 +11,18 @@ import asyncio
 import contextlib
 import itertools
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import orjson
-import pyarrow as pa
 
 from tracejury.errors import TracejuryError
 from tracejury_collector import failpoints
 from tracejury_collector.errors import StoreDied, Unavailable
 from tracejury_collector.ipc import read_frame, write_frame
 from tracejury_collector.keys.ring import Reason
+from tracejury_collector.store.intake import Places
 
 StoreSignal = Literal["spans", "logs"]
 
@@ -43,7 +43,7 @@ class Appended:
 @dataclass(slots=True, kw_only=True)
 class _Pending:
     header: dict[str, Any]
-    payload: memoryview
+    payload: bytes
     answer: asyncio.Future[dict[str, Any]]
     bears: int | None
     """At so many deaths of the store it is given back; None: at none."""
@@ -89,7 +89,7 @@ class StoreClient:
     async def append(
         self,
         signal: StoreSignal,
-        payload: bytes | memoryview,
+        batch: Sequence[Places],
         *,
         rows: int,
         rejected: int,
@@ -98,7 +98,7 @@ class StoreClient:
         reasons: Mapping[str, int] = _NOTHING,
         deaths: int | None = None,
     ) -> Appended:
-        """Return what became of the rows in `payload` (an Arrow IPC stream) once committed.
+        """Return what became of the rows that lie in these places of the journal once committed.
 
         `redacted` says what was taken out of them, by name; `reasons`, why others were rejected.
         It waits for as long as the store is away.
@@ -110,12 +110,13 @@ class StoreClient:
             "op": "append",
             "signal": signal,
             "rejected": rejected,
+            "places": batch,
             "rows": rows,
             "arrived_ns": arrived_ns,
             "redacted": redacted,
             "reasons": reasons,
         }
-        answer = await self._request(header, memoryview(payload), deaths)
+        answer = await self._request(header, deaths=deaths)
         return Appended(stored=answer["stored"], duplicate=answer["duplicate"])
 
     async def account(
@@ -141,7 +142,7 @@ class StoreClient:
             "shed": shed,
             "shed_requests": shed_requests,
         }
-        await self._request(header, memoryview(b""))
+        await self._request(header)
 
     async def note_unread(self, payload: bytes) -> None:
         """Report what no dialect reads (JSON, see the store's end); returns once it is counted.
@@ -149,17 +150,17 @@ class StoreClient:
         Raises: Unavailable when the client is closed, or the store cannot take it now; StoreDied
         when the store has died of it, for all that we know.
         """
-        await self._request({"op": "unread"}, memoryview(payload), _UNREAD_DEATHS)
+        await self._request({"op": "unread"}, payload, deaths=_UNREAD_DEATHS)
 
     async def note_refused(self, counts: Mapping[Reason, int]) -> None:
         """Report requests that were refused because of who made them, by why.
 
         Raises: Unavailable when the client is closed, or the store cannot take it now.
         """
-        await self._request({"op": "refused", "counts": counts}, memoryview(b""))
+        await self._request({"op": "refused", "counts": counts})
 
     async def _request(
-        self, header: dict[str, Any], payload: memoryview, deaths: int | None = None
+        self, header: dict[str, Any], payload: bytes = b"", *, deaths: int | None = None
     ) -> dict[str, Any]:
         if self._closed:
             raise _closing()
@@ -234,11 +235,3 @@ class StoreClient:
 
 def _closing() -> Unavailable:
     return Unavailable("the service is shutting down; try again soon")
-
-
-def to_ipc(table: pa.Table) -> pa.Buffer:
-    """Return the table as an Arrow IPC stream."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import heapq
 import itertools
 import logging
@@ -15,10 +14,10 @@ from tracejury.errors import TracejuryError
 from tracejury_collector.errors import StoreDied, Unavailable
 from tracejury_collector.receive import blame
 from tracejury_collector.receive.aside import Aside
-from tracejury_collector.receive.batches import Kept, send
+from tracejury_collector.receive.batches import send
 from tracejury_collector.receive.blame import Suspects
 from tracejury_collector.receive.journal import Journal
-from tracejury_collector.receive.segments import Entry, pack
+from tracejury_collector.receive.segments import Kept
 from tracejury_collector.receive.store_client import StoreClient
 
 _log = logging.getLogger(__name__)
@@ -175,7 +174,7 @@ class Trials:
                 members[0].segment,
                 blame.tried(
                     Suspects(
-                        members=tuple(key_of(kept.entry) for kept in members),
+                        members=tuple(key_of(kept) for kept in members),
                         strikes=suspects.strikes,
                         life=suspects.life,
                     ),
@@ -186,6 +185,6 @@ class Trials:
         ]
 
 
-def key_of(entry: Entry) -> str:
-    """Return what tells an entry from others, however often it is read."""
-    return hashlib.blake2b(pack(entry), digest_size=16).hexdigest()
+def key_of(kept: Kept) -> str:
+    """Return what tells a request from the others of its segment, whoever reads it."""
+    return str(kept.start)

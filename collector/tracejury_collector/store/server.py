@@ -1,4 +1,4 @@
-"""The store's socket: receivers hand in batches, jury processes take their work."""
+"""The store's socket: receivers tell of batches, jury processes take their work."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,6 +24,7 @@ from tracejury_collector.errors import MalformedRequest, RequestError
 from tracejury_collector.ipc import read_frame, write_frame
 from tracejury_collector.keys.ring import Reason
 from tracejury_collector.store.append import Appender, Signal
+from tracejury_collector.store.intake import Places, read_batch
 from tracejury_collector.store.lag import Lag
 from tracejury_collector.store.unread import Counted, UnreadLog
 
@@ -41,6 +44,7 @@ class _Append(BaseModel):
     op: Literal["append"]
     id: int
     signal: Signal
+    places: list[Places]
     rejected: int = Field(ge=0)
     rows: int = Field(ge=0)
     arrived_ns: int = Field(ge=0)
@@ -146,8 +150,10 @@ class StoreServer:
 class ReceiverDesk:
     """Serves the connections of role `receiver`; replies come in the order of the commits."""
 
-    def __init__(self, appender: Appender, lag: Lag, unread: UnreadLog) -> None:
+    def __init__(self, appender: Appender, journal: Path, lag: Lag, unread: UnreadLog) -> None:
         self._appender = appender
+        self._journal = journal
+        self._reading = ThreadPoolExecutor(1, thread_name_prefix="reading")
         self._lag = lag
         self._unread = unread
         self.refused: Counter[Reason] = Counter()
@@ -210,7 +216,8 @@ class ReceiverDesk:
         if isinstance(request, _Unread):
             await asyncio.wrap_future(self._unread.add(_counted(payload)))
             return {"op": "noted"}
-        table = _decode(payload, request.rows)
+        read = partial(read_batch, self._journal, request.signal, request.places, request.rows)
+        table = await asyncio.wrap_future(self._reading.submit(read))
         done = await asyncio.wrap_future(
             self._appender.append(
                 request.signal, table, request.rejected, request.redacted, request.reasons
@@ -230,10 +237,3 @@ def _counted(payload: bytes) -> list[Counted]:
         return _COUNTED.validate_json(payload)
     except ValidationError as error:
         raise MalformedRequest(f"not a report on what is unread: {error}") from error
-
-
-def _decode(payload: bytes, rows: int) -> pa.Table:
-    table = pa.ipc.open_stream(payload).read_all()
-    if table.num_rows != rows:
-        raise MalformedRequest(f"{rows} rows were announced, {table.num_rows} came")
-    return table
