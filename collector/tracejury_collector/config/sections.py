@@ -97,7 +97,7 @@ class CompletionSettings(Section):
 class StorageSettings(Section):
     """How the database is kept."""
 
-    memory: Bytes = Field(default=256 << 20, description="DuckDB's memory limit, in bytes")
+    memory: Bytes = Field(default=128 << 20, description="DuckDB's memory limit, in bytes")
     threads: int = Field(default=1, gt=0, description="DuckDB's threads")
     checkpoint_wal: Bytes = Field(
         default=64 << 20,

@@ -27,7 +27,7 @@ from tracejury_collector.receive.trials import Trials, key_of
 _log = logging.getLogger(__name__)
 
 BATCH_ROWS = 16_384
-BATCH_BYTES = 16 << 20
+BATCH_BYTES = 8 << 20
 FULL_ROWS = 2_048
 REST = 2.0
 """After a batch the next one below `FULL_ROWS` waits for this many times as long as that took: a
