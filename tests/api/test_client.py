@@ -291,12 +291,13 @@ def test_what_is_followed_is_chosen_by_its_parameters() -> None:
     assert request.headers["accept"] == "text/event-stream"
 
 
-def test_a_file_is_imported_once_whoever_brings_it(url: str, tmp_path: Path) -> None:
+def test_a_file_is_imported_once_whoever_brings_it(tmp_path: Path) -> None:
     path, sizes = tmp_path / "spans.json", list[int]()
     path.write_text(json.dumps(to_json(request_of(make_span(1), make_span(2)))))
-    with Client(url) as client:
-        first = client.import_file(path, progress=sizes.append)
-    again = awaited(lambda client: client.import_file(path), url)
+    with running_api(tmp_path) as api, served(api) as url:
+        with Client(url) as client:
+            first = client.import_file(path, progress=sizes.append)
+        again = awaited(lambda client: client.import_file(path), url)
     assert (first.received, first.stored, first.duplicate) == (2, 2, 0)
     assert (again.received, again.stored, again.duplicate) == (2, 0, 2)
     assert sizes == [path.stat().st_size]
