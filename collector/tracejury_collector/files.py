@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import shutil
 import time
 from pathlib import Path
+from typing import BinaryIO
 
 from tracejury_collector.errors import Unavailable
 
@@ -50,9 +52,11 @@ def keep_aside(path: str | Path, data: bytes) -> Path:
 
     Raises: OSError where the disk does not take it.
     """
-    target = aside_name(path)
+    file = _created(path)
+    target = Path(file.name)
     try:
-        target.write_bytes(data)
+        with file:
+            file.write(data)
         sync(target)
     except OSError:
         target.unlink(missing_ok=True)
@@ -61,9 +65,16 @@ def keep_aside(path: str | Path, data: bytes) -> Path:
     return target
 
 
+def _created(path: str | Path) -> BinaryIO:
+    """Return a new file for what is set aside, which no other process has taken."""
+    while True:
+        with contextlib.suppress(FileExistsError):
+            return aside_name(path).open("xb")
+
+
 def aside_name(path: str | Path) -> Path:
     """Return the name under which what is damaged of `path` is kept, one that is free."""
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     plain = Path(f"{path}{ASIDE}{stamp}")
-    names = [plain, *(plain.with_name(f"{plain.name}-{number}") for number in range(2, 1000))]
-    return next((name for name in names if not name.exists()), names[-1])
+    others = (plain.with_name(f"{plain.name}-{number}") for number in itertools.count(2))
+    return next(name for name in itertools.chain([plain], others) if not name.exists())

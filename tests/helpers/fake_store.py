@@ -104,6 +104,8 @@ class FakeStore:
                 except (TracejuryError, pa.ArrowException) as error:
                     write_frame(writer, failed(header, str(error), retry=False))
                     continue
+                if header.get("signal", "spans") not in self.tables:
+                    break  # it does not keep to the protocol
                 if ending := self.ends_at(header, rows_of(table) if table else []):
                     if ending == "leaves":
                         write_frame(writer, {"op": "leaving"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import struct
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -38,12 +39,14 @@ def _append(tmp_path: Path, number: int, payload: bytes, rows: int, **more: Any)
     journal = tmp_path / "journal"
     journal.mkdir(exist_ok=True)
     data = pack(Entry({}, payload))
-    (journal / f"{number}.segment").write_bytes(data)
+    segment = journal / f"{number}.segment"
+    segment.write_bytes(data)
+    place = {"file": segment.name, "inode": segment.stat().st_ino, "ranges": [(0, len(data))]}
     return {
         "op": "append",
         "id": number,
         "signal": "spans",
-        "places": [{"file": f"{number}.segment", "ranges": [(0, len(data))]}],
+        "places": [place],
         "rejected": 0,
         "rows": rows,
         "arrived_ns": 1,
@@ -134,6 +137,36 @@ def test_a_batch_that_cannot_be_stored_now_may_be_sent_again(tmp_path: Path) -> 
             write_frame(writer, _append(tmp_path, 1, _payload(1), 1))
             replies = await _replies(reader, 1)
             assert (replies[1]["op"], replies[1]["retry"]) == ("failed", True)
+            writer.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("fault", "retry"),
+    [
+        (MemoryError("none left"), True),
+        (pa.lib.ArrowMemoryError("none left"), True),
+        (OSError(errno.EMFILE, "too many"), True),
+        (KeyError("nobody foresaw this"), False),
+    ],
+)
+def test_whatever_happens_to_a_batch_it_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception, retry: bool
+) -> None:
+    def fail(*_: object) -> None:
+        raise fault
+
+    async def scenario() -> None:
+        async with _served(tmp_path) as (_, _server, path):
+            reader, writer = await _connect(path)
+            with monkeypatch.context() as patch:
+                patch.setattr("tracejury_collector.store.server.read_batch", fail)
+                write_frame(writer, _append(tmp_path, 1, _payload(1), 1))
+                reply = (await _replies(reader, 1))[1]
+            assert (reply["op"], reply["retry"]) == ("failed", retry)
+            write_frame(writer, _append(tmp_path, 2, _payload(1), 1))
+            assert (await _replies(reader, 1))[2]["stored"] == 1
             writer.close()
 
     asyncio.run(scenario())

@@ -8,11 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from pydantic import ValidationError
+
 from tracejury.errors import TracejuryError
 from tracejury_collector.errors import Unavailable
 from tracejury_collector.files import keep_aside
 from tracejury_collector.receive import segments
-from tracejury_collector.receive.batches import signal_of
+from tracejury_collector.receive.batches import HEADER
 from tracejury_collector.receive.journal import Journal
 from tracejury_collector.receive.segments import Kept
 from tracejury_collector.receive.store_client import StoreClient
@@ -59,10 +61,10 @@ class Aside:
             self._let_go(given.kept)
 
     async def _keep(self, given: _Given) -> None:
+        data = await self._read(given)
         delay_s = _RETRY_S
-        while True:
+        while data:
             try:
-                data = await asyncio.to_thread(segments.read, given.kept)
                 target = await asyncio.to_thread(keep_aside, self._journal.folder, data)
             except OSError as error:
                 if delay_s == _RETRY_S:
@@ -79,14 +81,29 @@ class Aside:
             )
             return
 
+    async def _read(self, given: _Given) -> bytes:
+        """Return what there is of the request; what cannot be read is lost, and said to be."""
+        try:
+            data = await asyncio.to_thread(segments.read, given.kept)
+        except OSError as error:
+            _log.critical("a request that was acknowledged cannot be read any more: %s", error)
+            return b""
+        if len(data) < given.kept.size:
+            _log.critical(
+                "of a request that was acknowledged %d bytes are not in the journal any more",
+                given.kept.size - len(data),
+            )
+        return data
+
     async def _count(self, given: _Given) -> None:
         """Have the request counted as rejected, however long that takes."""
         kept = given.kept
         try:
-            signal, rejected = signal_of(kept), kept.rows + kept.header["rejected"]
-            reasons = {**kept.header["reasons"], given.reason: kept.rows}
-        except (KeyError, TypeError):
+            header = HEADER.validate_python(kept.header)
+        except ValidationError:
             return None  # nobody can tell what it held
+        signal, rejected = header["signal"], header["rows"] + header["rejected"]
+        reasons = {**header["reasons"], given.reason: header["rows"]}
         while True:
             try:
                 return await self._store.account(signal, rejected=rejected, reasons=reasons)

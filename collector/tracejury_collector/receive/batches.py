@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from typing import Annotated
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict  # pydantic asks for it before Python 3.12
 
 from tracejury_collector.receive.segments import Kept
 from tracejury_collector.receive.store_client import StoreClient, StoreSignal
 from tracejury_collector.store.intake import Places
 
+Count = Annotated[int, Field(ge=0, strict=True)]
+
 
 class Header(TypedDict):
     """What is said of a request in its entry."""
 
     signal: StoreSignal
-    rows: int
-    rejected: int
-    reasons: Mapping[str, int]
-    redacted: Mapping[str, int]
-    arrived_ns: int
+    rows: Count
+    rejected: Count
+    reasons: dict[str, Count]
+    redacted: dict[str, Count]
+    arrived_ns: Count
 
 
 HEADER = TypeAdapter(Header)
@@ -70,7 +73,7 @@ def places_of(batch: Iterable[Kept]) -> list[Places]:
                 ranges[-1] = (ranges[-1][0], kept.end)
             else:
                 ranges.append((kept.start, kept.end))
-        found.append(Places(segment.path.name, ranges))
+        found.append(Places(segment.path.name, segment.inode, ranges))
     return found
 
 

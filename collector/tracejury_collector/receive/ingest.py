@@ -106,8 +106,8 @@ class Ingest:
             signal=signal,
             rows=prepared.rows,
             rejected=prepared.rejected,
-            reasons=prepared.reasons,
-            redacted=prepared.redacted,
+            reasons={**prepared.reasons},
+            redacted={**prepared.redacted},
             arrived_ns=arrived_ns,
         )
         try:

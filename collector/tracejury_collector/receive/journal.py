@@ -78,17 +78,23 @@ class Journal:
             self._drop(segment)
 
     def left(self) -> Iterator[Left]:
-        """Take over the segments that nobody holds; whatever of them is damaged is set aside."""
+        """Take over the segments that nobody holds; whatever of them is damaged is set aside.
+
+        One that cannot be read stays where it is.
+        """
         for path in sorted(self.folder.glob(f"*{segments.SUFFIX}")):
-            segment = segments.taken_over(path)
-            if segment is None:
+            try:
+                left = segments.taken_over(path)
+            except (OSError, UnicodeError) as error:
+                _log.critical("what is left in %r cannot be read now: %s", str(path), error)
                 continue
-            left = segments.left(segment, path.read_bytes())
-            self._held.add(segment)
-            if segment.live:
+            if left is None:
+                continue
+            self._held.add(left.segment)
+            if left.segment.live:
                 yield left
             else:
-                self._drop(segment)
+                self._drop(left.segment)
 
     async def set_aside(self, left: Left) -> bool:
         """Set aside what is damaged; return whether that went well."""
@@ -101,8 +107,14 @@ class Journal:
 
     @contextlib.asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
-        """Be the only one of this folder's receivers inside the block."""
-        handle = os.open(self.folder, os.O_RDONLY)
+        """Be the only one of this folder's receivers inside the block.
+
+        Raises: Unavailable where there is no folder.
+        """
+        try:
+            handle = os.open(self.folder, os.O_RDONLY)
+        except OSError as error:
+            raise Unavailable(f"the journal is gone: {error}") from error
         try:
             while not _is_locked(handle):
                 await asyncio.sleep(_POLL_S)
@@ -128,7 +140,7 @@ class Journal:
                 segment = await self._roomy()
                 entries = [write.entry for write in group]
                 places = await self._in_thread(segments.append, segment, entries)
-            except (OSError, Unavailable) as error:
+            except (OSError, MemoryError, Unavailable) as error:
                 self._turn_over(None)
                 _fail(group, error)
                 continue
@@ -139,13 +151,12 @@ class Journal:
         self._writing = None
 
     async def _roomy(self) -> Segment:
-        """Return the segment to write to, a new one where the last has become large, or is gone.
+        """Return the segment to write to, a new one where the last takes no more.
 
         Raises: OSError
         """
-        current = self._current
-        if current is None or current.size >= SEGMENT_BYTES or segments.is_gone(current):
-            self._turn_over(await self._in_thread(segments.created, self.folder, current))
+        if self._current is None or _is_done(self._current):
+            self._turn_over(await self._in_thread(segments.created, self.folder))
         assert self._current
         return self._current
 
@@ -161,7 +172,11 @@ class Journal:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call)
 
 
-def _fail(group: Sequence[_Write], error: OSError | Unavailable) -> None:
+def _is_done(segment: Segment) -> bool:
+    return segment.size >= SEGMENT_BYTES or segment.is_spoiled or segments.is_gone(segment)
+
+
+def _fail(group: Sequence[_Write], error: Exception) -> None:
     _log.error("the journal cannot be written: %s", error)
     for write in group:
         if not write.written.done():

@@ -35,6 +35,11 @@ class Segment:
     handle: int
     size: int = 0
     live: int = 0
+    is_spoiled: bool = False
+    """Whether something lies at its end that is no entry and could not be taken back."""
+
+    def __post_init__(self) -> None:
+        self.inode = os.fstat(self.handle).st_ino
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,18 +82,15 @@ class Damage:
     data: bytes
 
 
-def created(folder: Path, last: Segment | None = None) -> Segment:
+def created(folder: Path) -> Segment:
     """Return a new segment, which is there after a crash of the machine too.
-
-    It never has the name of the last one, even where somebody has removed that.
 
     Raises: OSError
     """
     if not folder.is_dir():
         folder.mkdir(mode=0o700)
         sync(folder.absolute().parent)
-    paths = [*folder.iterdir(), *([last.path] if last else [])]
-    number = 1 + max(map(_number, paths), default=0)
+    number = 1 + max(map(_number, folder.iterdir()), default=0)
     while True:
         path = folder / f"{number:012}{SUFFIX}"
         number += 1
@@ -107,8 +109,11 @@ def _number(path: Path) -> int:
 
 
 def is_gone(segment: Segment) -> bool:
-    """Return whether somebody has removed the file, so that nobody else can read it."""
-    return not os.fstat(segment.handle).st_nlink
+    """Return whether somebody has removed or moved the file, so that nobody else finds it."""
+    try:
+        return segment.path.stat().st_ino != segment.inode
+    except (FileNotFoundError, NotADirectoryError):
+        return True
 
 
 def append(segment: Segment, entries: Iterable[Entry]) -> list[Kept]:
@@ -144,8 +149,10 @@ def _whole(segment: Segment) -> Iterator[None]:
         yield
     except OSError:
         segment.size = size
-        with contextlib.suppress(OSError):
+        try:
             os.ftruncate(segment.handle, size)
+        except OSError:
+            segment.is_spoiled = True
         raise
 
 
@@ -182,29 +189,36 @@ def clear(segment: Segment) -> None:
 
 
 def remove(segment: Segment) -> None:
-    segment.path.unlink(missing_ok=True)
+    if not is_gone(segment):
+        segment.path.unlink(missing_ok=True)
     os.close(segment.handle)
 
 
-def taken_over(path: Path) -> Segment | None:
-    """Return the segment, locked; None where another process holds it or has just removed it."""
+def taken_over(path: Path) -> Left | None:
+    """Return what a segment holds, locked; None where another process holds it or has removed it.
+
+    Raises: OSError, UnicodeError where it cannot be read, or not be named to others.
+    """
+    path.name.encode()
     try:
         handle = os.open(path, os.O_RDWR | os.O_APPEND)
     except FileNotFoundError:
         return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        return None
-    segment = Segment(path, handle)
-    if is_gone(segment):
-        os.close(handle)
-        return None
-    return segment
+    with contextlib.ExitStack() as undo:
+        undo.callback(os.close, handle)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return None
+        segment = Segment(path, handle)
+        if is_gone(segment):
+            return None
+        left = _left(segment, path.read_bytes())
+        undo.pop_all()
+        return left
 
 
-def left(segment: Segment, data: bytes) -> Left:
+def _left(segment: Segment, data: bytes) -> Left:
     """Return what a segment that was taken over holds, and note that it was."""
     requests: list[Kept] = []
     notes: list[dict[str, Any]] = []

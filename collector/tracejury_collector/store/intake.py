@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,16 +23,21 @@ _ALIGNED = pa.ipc.IpcReadOptions(  # newer than the stubs
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """A file of the journal, and from where to where in it entries lie."""
+    """A file of the journal, and from where to where in it entries lie.
+
+    Its `inode` tells it from another one that has got its name.
+    """
 
     file: Annotated[str, Field(pattern=r"^[^/]+$")]
+    inode: int
     ranges: Sequence[tuple[int, int]]
 
 
 def read_batch(folder: Path, signal: str, batch: Sequence[Places], rows: int) -> pa.Table:
     """Return the rows of all entries in the places, in one piece.
 
-    Raises: MalformedRequest, pa.ArrowException where they cannot be had, now or later; OSError.
+    Raises: MalformedRequest, pa.ArrowException where they cannot be had, now or later; OSError,
+    MemoryError.
     """
     tables = [_table(signal, entry) for entry in _entries(folder, batch)]
     if sum(table.num_rows for table in tables) != rows:
@@ -42,11 +49,17 @@ def _entries(folder: Path, batch: Sequence[Places]) -> Iterator[Entry]:
     for places in batch:
         try:
             with (folder / places.file).open("rb") as segment:
+                if os.fstat(segment.fileno()).st_ino != places.inode:
+                    raise FileNotFoundError
                 for start, end in places.ranges:
                     segment.seek(start)
                     yield from _whole(segment.read(end - start), places.file, start, end)
         except FileNotFoundError as error:
             raise MalformedRequest(f"{places.file} is not in the journal any more") from error
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            raise MalformedRequest(f"{places.file} cannot be read: {error}") from error
 
 
 def _whole(data: bytes, file: str, start: int, end: int) -> Iterator[Entry]:
@@ -60,7 +73,10 @@ def _whole(data: bytes, file: str, start: int, end: int) -> Iterator[Entry]:
 
 def _table(signal: str, entry: Entry) -> pa.Table:
     """Return the rows with the columns of today: another version may have written them."""
-    table = pa.ipc.open_stream(pa.py_buffer(entry.payload), options=_ALIGNED).read_all()
+    try:
+        table = pa.ipc.open_stream(pa.py_buffer(entry.payload), options=_ALIGNED).read_all()
+    except OSError as error:  # what Arrow calls a stream that ends too soon
+        raise MalformedRequest(f"rows that cannot be read: {error}") from error
     schema = SCHEMAS[signal]
     if table.schema.equals(schema):
         return table
@@ -70,4 +86,6 @@ def _table(signal: str, entry: Entry) -> pa.Table:
         else pa.nulls(table.num_rows, field.type)
         for field in schema
     ]
-    return pa.table(columns, names=schema.names)
+    if [column.type for column in columns] == schema.types:
+        return pa.Table.from_arrays(columns, schema=schema)
+    return pa.Table.from_arrays(columns, names=schema.names)

@@ -188,10 +188,13 @@ class ReceiverDesk:
     ) -> None:
         try:
             reply = await self._carry_out(request, payload)
-        except (TracejuryError, pa.ArrowException, duckdb.Error, OSError) as error:
-            retry = not isinstance(error, _FINAL)
+        except (TracejuryError, pa.ArrowException, duckdb.Error, OSError, MemoryError) as error:
+            retry = isinstance(error, MemoryError) or not isinstance(error, _FINAL)
             reply = {"op": "failed", "error": str(error), "retry": retry}
             _log.warning("%s failed: %s", request.op, error)
+        except Exception as error:  # noqa: BLE001 - else whoever waits for it waits for ever
+            reply = {"op": "failed", "error": repr(error), "retry": False}
+            _log.exception("%s failed", request.op)
         with contextlib.suppress(OSError):
             failpoints.reach("store.answering", lambda: writer.write(b"\0"))
             write_frame(writer, {**reply, "id": request.id})
