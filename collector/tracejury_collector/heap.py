@@ -23,17 +23,18 @@ def give_back() -> None:
 
 async def keep_giving_back() -> None:
     """Return freed memory whenever this process has grown, until cancelled."""
-    known = _resident_bytes()
+    known = own_bytes()
     while True:
         await asyncio.sleep(EVERY_S)
-        if _resident_bytes() - known > GROWN_BYTES:
+        if own_bytes() - known > GROWN_BYTES:
             await asyncio.to_thread(give_back)
-            known = _resident_bytes()
-        known = min(known, _resident_bytes())
+            known = own_bytes()
+        known = min(known, own_bytes())
 
 
-def _resident_bytes() -> int:
-    """Return what this process holds in memory; 0 where the system does not say."""
+def own_bytes() -> int:
+    """Return what this process holds in memory, without files; 0 where the system does not say."""
     with contextlib.suppress(OSError, ValueError, IndexError), open("/proc/self/statm") as statm:
-        return int(statm.read().split()[1]) * resource.getpagesize()
+        _, resident, of_files, *_ = map(int, statm.read().split())
+        return (resident - of_files) * resource.getpagesize()
     return 0

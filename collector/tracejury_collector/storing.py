@@ -47,6 +47,7 @@ from tracejury_collector.store.append import Appender
 from tracejury_collector.store.database import Database
 from tracejury_collector.store.describing import describe
 from tracejury_collector.store.lag import Lag
+from tracejury_collector.store.renewal import MARGIN_BYTES, Renewal
 from tracejury_collector.store.server import Hello, ReceiverDesk, StoreServer
 from tracejury_collector.store.turns import Turns
 from tracejury_collector.store.unread import UnreadLog
@@ -147,7 +148,8 @@ async def run(settings: StoreSettings, stop: asyncio.Event) -> None:
         worker.between(renormalizer.step)
         retention = Retention(db, config.retention, time.time_ns, renormalizer.is_running)
         eraser = Eraser(db, time.time_ns, renormalizer.is_running)
-        keeper = Keeper([eraser.step, retention.step, maintenance.step])
+        renewal = Renewal(db, config.database.memory + MARGIN_BYTES)
+        keeper = Keeper([eraser.step, retention.step, maintenance.step, renewal.step])
         server = StoreServer(settings.store_socket, {"receiver": receivers, "jury": jury.handle})
         redactor = Redactor(config.redact)
         context = ApiContext(

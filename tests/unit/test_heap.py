@@ -23,8 +23,8 @@ async def main():
     giving_back = asyncio.create_task(heap.keep_giving_back())
     await asyncio.sleep(0)
     spend()
-    kept = heap._resident_bytes()
-    while kept - heap._resident_bytes() < 80_000_000:
+    kept = heap.own_bytes()
+    while kept - heap.own_bytes() < 80_000_000:
         await asyncio.sleep(0.01)
     giving_back.cancel()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import logging
 import os
@@ -44,6 +45,7 @@ _WITNESS_OF_OLD = struct.Struct(">Q")
 _LEAVE_S = 5.0
 _OPENING_S = 2.0
 _LEAVE_TO_SWAP_S = 0.5  # nothing is stored meanwhile
+_LEAVE_TO_RENEW_S = 0.5
 _READ_GROWTH = 4  # times the memory of the settings, at most, for a trace that must be read
 _UNREADABLE = (duckdb.FatalException, duckdb.IOException, duckdb.SerializationException)
 _SHORTAGES = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO)
@@ -181,6 +183,24 @@ class Instance:
         """
         self._let_go(_LEAVE_S)
         self._open()
+
+    def renew(self) -> bool:
+        """Open the file anew at a moment without readers; False where some take their time.
+
+        Raises: as `reopen`.
+        """
+        with contextlib.suppress(duckdb.Error):  # what closing would do while readers wait
+            self.checkpoint()
+        with self._changed:
+            root, self._root = self._root, None
+            if not self._changed.wait_for(lambda: not self._cursors, timeout=_LEAVE_TO_RENEW_S):
+                self._root = root
+                self._changed.notify_all()
+                return False
+            if root is not None:
+                root.close()
+        self._open()
+        return True
 
     def swap(self, path: str) -> None:
         """Put the database in file `path`, which is closed, in the place of this one.
