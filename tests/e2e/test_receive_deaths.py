@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.test_receive_handover import leave, post
+from tests.e2e.test_receive_handover import keep_busy, leave, post
 from tests.helpers.fake_store import Ending, Rows, failed
 from tests.helpers.receiver import RunningReceiver, left_entry, running_receiver
 from tracejury_collector.entries import Entry, pack
@@ -35,9 +35,7 @@ def dies_of(name: str) -> Any:
 
 def post_together(receiver: RunningReceiver, *numbers: int) -> None:
     """Send requests of one span each, which go to the store in one batch."""
-    receiver.call(receiver.store.hold.clear)
-    post(receiver, 1)
-    receiver.wait_for(lambda: receiver.store.requests)
+    keep_busy(receiver)
     for number in numbers:
         post(receiver, number)
     receiver.call(receiver.store.hold.set)

@@ -40,6 +40,13 @@ def appends(receiver: RunningReceiver) -> list[int]:
     return [each["rows"] for each in receiver.store.requests if each["op"] == "append"]
 
 
+def keep_busy(receiver: RunningReceiver) -> None:
+    """Have the store take its time over span 1: what comes now waits."""
+    receiver.call(receiver.store.hold.clear)
+    post(receiver, 1)
+    receiver.wait_for(lambda: receiver.store.requests)
+
+
 def rejected(receiver: RunningReceiver) -> int:
     """Return how many spans were given up."""
     return receiver.store.accounts.get("spans", Counter())["rejected"]
@@ -54,9 +61,7 @@ def leave(folder: Path, *entries: Entry) -> None:
 
 def test_what_comes_while_the_store_commits_goes_to_it_in_one_batch(tmp_path: Path) -> None:
     with running_receiver(tmp_path) as receiver:
-        receiver.call(receiver.store.hold.clear)
-        post(receiver, 1)
-        receiver.wait_for(lambda: receiver.store.requests)
+        keep_busy(receiver)
         for number in range(2, 12):
             post(receiver, number)
         receiver.call(receiver.store.hold.set)
@@ -74,9 +79,7 @@ def test_a_request_that_the_store_refuses_for_good_is_set_aside_and_counted(tmp_
             return answer(header)
 
         receiver.store.answer = refuse_three
-        receiver.call(receiver.store.hold.clear)
-        post(receiver, 1)
-        receiver.wait_for(lambda: receiver.store.requests)
+        keep_busy(receiver)
         post(receiver, 2)
         post(receiver, 3, 4, 5)
         post(receiver, 6)
@@ -129,9 +132,7 @@ def test_what_somebody_takes_out_of_the_journal_is_set_aside_and_the_next_is_sto
     tmp_path: Path,
 ) -> None:
     with running_receiver(tmp_path) as receiver:
-        receiver.call(receiver.store.hold.clear)
-        post(receiver, 1)
-        receiver.wait_for(lambda: receiver.store.requests)
+        keep_busy(receiver)
         post(receiver, 2)
         for segment in receiver.journal.iterdir():
             segment.unlink()
@@ -148,9 +149,7 @@ def test_what_was_removed_is_not_taken_for_what_came_after_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with running_receiver(tmp_path) as receiver:
-        receiver.call(receiver.store.hold.clear)
-        post(receiver, 1)
-        receiver.wait_for(lambda: receiver.store.requests)
+        keep_busy(receiver)
         post(receiver, 2)
         with monkeypatch.context() as patch:
             patch.setattr(segments, "check_room", no_room)
