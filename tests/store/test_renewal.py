@@ -74,6 +74,11 @@ def test_whoever_reads_is_waited_for_and_never_interrupted(tmp_path: Path) -> No
             assert fetch(db, "SELECT 1") == [(1,)], "others read as before"
         assert not renewal.step(), "not at once again"
         process.now_s = AGAIN_S
+        with db.read():
+            assert not renewal.step()
+        process.now_s += AGAIN_S
+        assert not renewal.step(), "less and less often"
+        process.now_s += AGAIN_S
         assert renewal.step()
 
 

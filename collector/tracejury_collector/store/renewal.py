@@ -19,7 +19,8 @@ MARGIN_BYTES = 160 << 20
 """What the process may have grown by beside DuckDB's own limit before the file is opened anew."""
 EVERY_S = 300.0
 AGAIN_S = 5.0
-"""How long after an attempt that readers stood in the way of the next one is made."""
+"""How long after an attempt that readers stood in the way of the next one is made, at first; then
+twice as long each time."""
 
 
 class Renewal:
@@ -41,6 +42,7 @@ class Renewal:
         self._now_s = now_s
         self._at_start = taken()
         self._due_s = now_s()
+        self._again_s = AGAIN_S
 
     def step(self) -> bool:
         """Open the file anew if that is due; say whether it was done.
@@ -52,7 +54,8 @@ class Renewal:
             return False
         began_s = time.monotonic()
         done = self._db.aside(lambda instance: instance.renew()).result()
-        self._due_s = self._now_s() + (EVERY_S if done else AGAIN_S)
+        self._due_s = self._now_s() + (EVERY_S if done else self._again_s)
+        self._again_s = AGAIN_S if done else min(2 * self._again_s, EVERY_S)
         if done:
             _log.info(
                 "%s: opened anew in %.2f s, for the memory: %d MiB before, %d after",
