@@ -32,6 +32,35 @@ heap.EVERY_S = 0.05
 asyncio.run(asyncio.wait_for(main(), 60))
 """
 
+_LARGE = """
+import ctypes
+from tracejury_collector import heap
+
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+
+def spent(size):
+    block = libc.malloc(size)
+    ctypes.memset(block, 1, size)
+    return ctypes.c_void_p(block)
+
+libc.free(spent(16 << 20))  # from now on the C library would take such pieces from its heap
+heap.give_back_large()
+before = heap.own_bytes()
+large = []
+for _ in range(20):
+    large.append(spent(4 << 20))
+    spent(4000)  # lies behind it, and stays
+assert heap.own_bytes() - before > 80_000_000
+for block in large:
+    libc.free(block)
+assert heap.own_bytes() - before < 8_000_000, heap.own_bytes() - before
+"""
+
+
+def test_large_pieces_go_back_at_once() -> None:
+    subprocess.run([sys.executable, "-c", _LARGE], check=True, timeout=120)
+
 
 def test_what_a_burst_leaves_behind_goes_back() -> None:
     subprocess.run([sys.executable, "-c", _HELD_BY_ITS_END], check=True, timeout=120)
