@@ -276,7 +276,7 @@ def test_a_client_that_takes_nothing_is_left_behind(
 
 def test_streams_are_counted_and_a_stream_has_answered_when_it_begins(api: Api, url: str) -> None:
     with following(url, RESULTS):
-        text = httpx.get(url + "/metrics").text
+        text = httpx.get(url + "/metrics", timeout=30).text
         assert "tracejury_event_streams 1.0" in text
     eventually(lambda: STREAMED in httpx.get(url + "/metrics").text, "the stream is measured")
 

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tracejury.dialects.active import tables_with
@@ -28,6 +28,7 @@ _DIALECTS = st.dictionaries(_KEYS, _DATA, max_size=6) | _DATA
 
 
 @given(data=_DIALECTS)
+@example(data={"[key]": None})
 @settings(max_examples=300, deadline=None)
 def test_any_data_is_a_table_or_is_refused(data: Any) -> None:
     complaint = ""

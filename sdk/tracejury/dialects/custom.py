@@ -123,6 +123,8 @@ PARTS: Final[Mapping[str, type[Part]]] = {
 
 def _explain(item: Any, file: str, lines: Mapping[tuple[str | int, ...], int]) -> str:
     location = tuple(part for part in item["loc"] if part != "[key]")
+    if item["type"] == "extra_forbidden" and item["loc"][-1] == "[key]":  # so it is called
+        location = (*location, "[key]")
     line = next((lines[p] for p in _prefixes(location) if p in lines), None)
     where = f"{file}, line {line}" if line else file
     path = _path(location)
